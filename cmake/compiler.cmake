@@ -1,0 +1,25 @@
+# Warnings, hardening and sanitizers for every target of the project, as one interface library.
+
+add_library(berthos_flags INTERFACE)
+
+target_compile_options(berthos_flags INTERFACE
+  -Wall -Wextra -Wformat=2 -Wshadow -Wvla -Wpointer-arith -Wundef
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition>)
+if(BERTHOS_WERROR)
+  target_compile_options(berthos_flags INTERFACE -Werror)
+endif()
+target_compile_definitions(berthos_flags INTERFACE _GNU_SOURCE BERTHOS_VERSION="${PROJECT_VERSION}")
+
+if(BERTHOS_SANITIZE)
+  target_compile_options(berthos_flags INTERFACE
+    -fsanitize=${BERTHOS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(berthos_flags INTERFACE -fsanitize=${BERTHOS_SANITIZE})
+else()
+  # Debian's hardening set, plus stack-clash protection and control-flow integrity where the target has it.
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(berthos_flags INTERFACE
+    -fstack-protector-strong -fstack-clash-protection -fcf-protection -ftrivial-auto-var-init=zero)
+  target_compile_definitions(berthos_flags INTERFACE
+    $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2> $<$<NOT:$<CONFIG:Debug>>:NDEBUG>)
+  target_link_options(berthos_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
+endif()

@@ -1,0 +1,135 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/random.h"
+#include "base/text.h"
+
+int file_read(const char *path, size_t max_bytes, char **data, size_t *size, struct error *err)
+{
+    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return error_set_errno(err, errno == ENOENT ? ERROR_NOT_FOUND : ERROR_INTERNAL, errno,
+                               "cannot open %s", path);
+    struct stat info;
+    if (fstat(fd, &info) < 0)
+        return error_set_errno(err, ERROR_INTERNAL, errno, "cannot look at %s", path);
+    if (!S_ISREG(info.st_mode))
+        return error_set(err, ERROR_INTERNAL, "%s is not a regular file", path);
+    /* st_size is 0 for files under /proc and /sys, so it is a hint only: the reads decide. */
+    size_t room = info.st_size > 0 && (uintmax_t)info.st_size <= max_bytes ? (size_t)info.st_size + 1 : 4096;
+    size_t used = 0;
+    CLEANUP_FREE char *buffer = malloc(room + 1);
+    while (buffer) {
+        ssize_t got = read(fd, buffer + used, room - used);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_set_errno(err, ERROR_INTERNAL, errno, "cannot read %s", path);
+        used += (size_t)got;
+        if (used > max_bytes)
+            return error_set(err, ERROR_TOO_LARGE, "%s is larger than the %zu bytes that it may have", path,
+                             max_bytes);
+        if (got == 0) {
+            buffer[used] = '\0';
+            *data = TAKE(buffer);
+            if (size)
+                *size = used;
+            return 0;
+        }
+        if (used == room) {
+            room *= 2;
+            char *larger = realloc(buffer, room + 1);
+            if (!larger)
+                break;
+            buffer = larger;
+        }
+    }
+    return error_set(err, ERROR_INTERNAL, "cannot read %s: out of memory", path);
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+    while (size > 0) {
+        ssize_t put = write(fd, data, size);
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put < 0)
+            return -1;
+        data += put;
+        size -= (size_t)put;
+    }
+    return 0;
+}
+
+static int sync_folder_of(const char *path)
+{
+    CLEANUP_FREE char *folder = text_copy(path);
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder ? 1 : 0] = '\0';
+    CLEANUP_CLOSE int fd = open(slash ? folder : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? -1 : fsync(fd);
+}
+
+int file_write_atomic(const char *path, mode_t mode, const void *data, size_t size, struct error *err)
+{
+    char suffix[17];
+    random_hex(suffix, 8);
+    CLEANUP_FREE char *temporary = text_format("%s.%s.tmp", path, suffix);
+    CLEANUP_CLOSE int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0)
+        return error_set_errno(err, ERROR_INTERNAL, errno, "cannot create %s", temporary);
+    /* fchmod: the umask may have taken bits away, and never adds any */
+    if (fchmod(fd, mode) < 0 || write_all(fd, data, size) < 0 || fsync(fd) < 0 ||
+        rename(temporary, path) < 0) {
+        error_set_errno(err, ERROR_INTERNAL, errno, "cannot write %s", path);
+        unlink(temporary);
+        return -1;
+    }
+    if (sync_folder_of(path) < 0)
+        return error_set_errno(err, ERROR_INTERNAL, errno, "cannot sync the folder of %s", path);
+    return 0;
+}
+
+int file_make_folder(const char *path, mode_t mode, struct error *err)
+{
+    CLEANUP_FREE char *step = text_copy(path);
+    for (char *slash = strchr(step + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(step, 0755) < 0 && errno != EEXIST)
+            return error_set_errno(err, ERROR_INTERNAL, errno, "cannot make the folder %s", step);
+        *slash = '/';
+    }
+    if (mkdir(path, mode) == 0) {
+        if (chmod(path, mode) < 0) /* the umask may have taken bits that QEMU's user needs */
+            return error_set_errno(err, ERROR_INTERNAL, errno, "cannot set the mode of %s", path);
+        return 0;
+    }
+    if (errno != EEXIST)
+        return error_set_errno(err, ERROR_INTERNAL, errno, "cannot make the folder %s", path);
+    struct stat info;
+    if (stat(path, &info) < 0 || !S_ISDIR(info.st_mode))
+        return error_set(err, ERROR_INTERNAL, "%s is in the way: it is not a folder", path);
+    return 0;
+}
+
+int file_remove(const char *path, struct error *err)
+{
+    if (unlink(path) < 0 && errno != ENOENT)
+        return error_set_errno(err, ERROR_INTERNAL, errno, "cannot remove %s", path);
+    return 0;
+}
+
+char *file_join(const char *folder, const char *name)
+{
+    size_t length = strlen(folder);
+    return text_format("%s%s%s", folder, length && folder[length - 1] == '/' ? "" : "/", name);
+}

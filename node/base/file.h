@@ -1,0 +1,33 @@
+/* Files: bounded reads, atomic writes, folders with the mode they need from birth. */
+#ifndef BERTHOS_BASE_FILE_H
+#define BERTHOS_BASE_FILE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/*
+ * Reads a whole regular file of at most max_bytes. *data (owned by the caller) is terminated; *size (may be
+ * NULL) does not count the terminator. Errors: ERROR_NOT_FOUND when there is no such file, ERROR_TOO_LARGE,
+ * else ERROR_INTERNAL.
+ */
+int file_read(const char *path, size_t max_bytes, char **data, size_t *size, struct error *err);
+
+/*
+ * Replaces a file so that a crash at any moment leaves the old or the new content, whole: a temporary file
+ * beside it made with `mode` from birth, fsync, rename, fsync of the folder. Returns 0, or -1 with
+ * ERROR_INTERNAL and nothing left over.
+ */
+int file_write_atomic(const char *path, mode_t mode, const void *data, size_t size, struct error *err);
+
+/* Makes a folder and its missing parents (these 0755); one that is there stays as it is. */
+int file_make_folder(const char *path, mode_t mode, struct error *err);
+
+/* Removes a file; one that is not there is fine. */
+int file_remove(const char *path, struct error *err);
+
+/* "<folder>/<name>" as a new string. *Owned*. */
+char *file_join(const char *folder, const char *name);
+
+#endif

@@ -1,0 +1,87 @@
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *text_format(const char *format, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, format);
+    int length = vasprintf(&text, format, args);
+    va_end(args);
+    if (length < 0)
+        abort();
+    return text;
+}
+
+char *text_copy(const char *text)
+{
+    if (!text)
+        return NULL;
+    char *copy = strdup(text);
+    if (!copy)
+        abort();
+    return copy;
+}
+
+void text_hex(const void *data, size_t size, char *hex)
+{
+    static const char digits[] = "0123456789abcdef";
+    const unsigned char *bytes = data;
+    for (size_t i = 0; i < size; i++) {
+        hex[2 * i] = digits[bytes[i] >> 4];
+        hex[2 * i + 1] = digits[bytes[i] & 15];
+    }
+}
+
+bool text_is_hex(const char *text, size_t length)
+{
+    return strlen(text) == length && strspn(text, "0123456789abcdef") == length;
+}
+
+bool text_to_integer(const char *text, int64_t min, int64_t max, int64_t *value)
+{
+    const char *digits = text[0] == '-' ? text + 1 : text;
+    if (!digits[0] || strspn(digits, "0123456789") != strlen(digits))
+        return false;
+    errno = 0;
+    long long number = strtoll(text, NULL, 10);
+    if (errno || number < min || number > max)
+        return false;
+    *value = number;
+    return true;
+}
+
+bool text_starts(const char *text, const char *prefix)
+{
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+size_t text_decode(const char *text, size_t size, uint32_t *code_point)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    if (size == 0)
+        return 0;
+    if (bytes[0] < 0x80) {
+        *code_point = bytes[0];
+        return 1;
+    }
+    size_t length = bytes[0] >= 0xf0 ? 4 : bytes[0] >= 0xe0 ? 3 : 2;
+    if (bytes[0] < 0xc2 || bytes[0] > 0xf4 || size < length)
+        return 0;
+    uint32_t value = bytes[0] & (0x7f >> length);
+    for (size_t i = 1; i < length; i++) {
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (bytes[i] & 0x3f);
+    }
+    static const uint32_t smallest[] = {[2] = 0x80, [3] = 0x800, [4] = 0x10000};
+    if (value < smallest[length] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    *code_point = value;
+    return length;
+}

@@ -1,0 +1,83 @@
+/*
+ * One running guest: a transient domain, started with VALIDATE and inspected before anybody uses it, its
+ * agent, its display's descriptor, and its end.
+ */
+#ifndef BERTHOS_GUEST_GUEST_H
+#define BERTHOS_GUEST_GUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "guest/hypervisor.h"
+#include "guest/spec.h"
+
+/*
+ * Starts the domain of `spec` (paused: with its vCPUs stopped), reads its live XML back and inspects it. When
+ * the inspection finds a difference the domain is destroyed. 0, or -1 with ERROR_GUEST_FAILED or
+ * ERROR_HYPERVISOR, and nothing is left running.
+ */
+int guest_start(struct hypervisor *hypervisor, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
+                struct error *err);
+
+/*
+ * Destroys the domain with this UUID and returns when libvirt no longer knows it; one that is gone is fine.
+ * -1 with ERROR_ENDING when it is still there at the deadline: call again.
+ */
+int guest_destroy(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+
+enum guest_state { GUEST_GONE, GUEST_RUNNING, GUEST_PAUSED, GUEST_PAUSED_IO_ERROR, GUEST_STOPPED };
+
+/* What libvirt says of the domain with this UUID. */
+int guest_state(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, enum guest_state *state,
+                struct error *err);
+
+/* 0 when the guest agent answers a ping within timeout_ms; -1 with ERROR_GUEST_FAILED when it does not. */
+int guest_agent_ping(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+
+/* Waits until the agent is connected and answers, or the deadline, or the guest is gone (ERROR_GUEST_FAILED).
+ */
+int guest_agent_wait(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err);
+
+/* Sends one agent command (JSON) and gives its answer's text (*owned*, at most 16 MiB). The answer is
+ * untrusted. */
+char *guest_agent_command(struct hypervisor *hypervisor, const char *uuid, const char *command,
+                          int64_t timeout_ms, struct error *err);
+
+/*
+ * A descriptor of its own for the guest's VNC server (virDomainOpenGraphicsFD with SKIPAUTH): nothing listens
+ * on an address. The descriptor is *owned* by the caller. -1 with ERROR_GUEST_FAILED or ERROR_HYPERVISOR.
+ */
+int guest_open_display(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms,
+                       struct error *err);
+
+/* Stops and continues the vCPUs. */
+int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+
+/* The pid of the domain's QEMU, from libvirt's pid file folder or /proc; 0 when it cannot be told. */
+pid_t guest_process(const char *uuid);
+
+/* A domain that carries our metadata. Strings are owned. */
+struct guest_owned {
+    char uuid[37];
+    char *name;
+    char *node_id;
+    char *lease_id; /* "" when it was not leased */
+};
+
+/* Lists the domains whose metadata names node_id; foreign domains are never listed. *list is *owned*. */
+int guest_list_owned(struct hypervisor *hypervisor, const char *node_id, int64_t timeout_ms,
+                     struct guest_owned **list, size_t *count, struct error *err);
+void guest_list_free(struct guest_owned *list, size_t count);
+
+/* Called on libvirt's event thread when a domain stops for any reason; it must not block or call libvirt. */
+typedef void guest_gone(void *context, const char *uuid);
+
+/* Registers the one listener of this process; kept over reconnects. */
+void guest_on_gone(struct hypervisor *hypervisor, guest_gone *callback, void *context);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * The eligibility report (CONTRACT.md section 2): what `berth doctor --json` prints and GET /v1/eligibility
+ * answers.
+ */
+#ifndef BERTHOS_PROTOCOL_REPORT_H
+#define BERTHOS_PROTOCOL_REPORT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+#define PROTOCOL_VERSION "v1"
+
+/* The rows, in the order of the report. */
+enum report_row {
+    ROW_CLASS,
+    ROW_BIND,
+    ROW_RUNTIME,
+    ROW_KVM,
+    ROW_GUEST_IMAGE,
+    ROW_EGRESS,
+    ROW_CAPACITY,
+    ROW_GUEST_OS,
+    ROW_CHASSIS,
+    ROW_AVAILABILITY,
+    ROW_CONFINEMENT,
+    ROW_TUNNEL,
+    ROW_COUNT
+};
+
+enum report_status {
+    STATUS_FAIL = 0,
+    STATUS_WARN,
+    STATUS_PASS
+}; /* zero fails: an unset row is never a pass */
+
+struct report_check {
+    enum report_status status;
+    char *detail; /* what was looked at, what was found, and for a row that is not pass what to do. Owned */
+};
+
+struct report {
+    bool ok;
+    const char *class_word;  /* static */
+    const char *intent_word; /* static */
+    struct report_check checks[ROW_COUNT];
+    char *image_name; /* NULL when no image could be read. Owned */
+    json_t *labels;   /* every label of the image, string to string; NULL with image_name. Owned */
+    int64_t time_ms;  /* when it was made, realtime */
+    char *node_id;    /* fingerprint of the node's key, or NULL when there is none yet. Owned */
+};
+
+/* The word of a row, as "guest_image". Static. */
+const char *report_row_word(enum report_row row);
+const char *report_status_word(enum report_status status);
+
+/* The wire document, with `digest` (sha256 of the canonical report, docs/ELIGIBILITY.md). A new reference. */
+json_t *report_encode(const struct report *report);
+
+void report_free(struct report *report);
+CLEANUP_DEFINE(report, struct report *, report_free);
+#define CLEANUP_REPORT CLEANUP(cleanup_report)
+
+#endif

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# The recipe of berthos-test-guest:v1 (see README.md): a kernel, and an initramfs with one static program and
 # shellcheck disable=SC2034 # IMAGE_* are read by lib.sh
+# The recipe of berthos-test-guest:v1 (see README.md): a kernel, and an initramfs with one static program and
 # Debian's guest agent. No root file system: the disk is empty and only there because a lease has one.
 
 # What Debian's qemu-guest-agent is linked with; recipe_build sees to it that nothing is missing.

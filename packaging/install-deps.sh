@@ -3,11 +3,11 @@
 # the quickstart, the tests and the documentation all come here.
 set -euo pipefail
 
-# To compile the node and the command.
+# To compile the node, the command and the unit tests (which cmake builds unless told otherwise).
 build_packages=(
     gcc g++ cmake ninja-build pkg-config
     libvirt-dev libxml2-dev libjansson-dev libmicrohttpd-dev libvncserver-dev libgnutls28-dev
-    libcurl4-gnutls-dev libpng-dev libjpeg62-turbo-dev libtomlplusplus-dev
+    libcurl4-gnutls-dev libpng-dev libjpeg62-turbo-dev libtomlplusplus-dev libcmocka-dev
     dpkg-dev file # cpack: the package and its dependencies
 )
 
@@ -23,12 +23,12 @@ run_packages=(
 image_packages=(
     mmdebstrap debian-archive-keyring ca-certificates e2fsprogs qemu-utils
     cpio kmod xz-utils zstd lz4 file binutils
-    gcc libc6-dev libdrm-dev # the test guest's one program
+    gcc libc6-dev libdrm-dev # the programs of the guests
 )
 
 # To run tests/run.sh, beside all of the above.
 tests_packages=(
-    clang clang-format clang-tidy libclang-rt-14-dev libcmocka-dev
+    clang clang-format clang-tidy libclang-rt-14-dev
     python3 shellcheck gvncviewer lintian man-db
 )
 

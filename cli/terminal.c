@@ -62,8 +62,9 @@ void terminal_say(const char *format, ...)
     if (length < 0)
         abort();
     CLEANUP_FREE char *clean = layout_clean(text);
+    CLEANUP_FREE char *wrapped = layout_wrap(clean, 0, terminal_width(STDERR_FILENO));
     fflush(stdout); /* in order where both go to one place */
-    fprintf(stderr, "%s\n", clean);
+    fprintf(stderr, "%s\n", wrapped);
 }
 
 int terminal_fail(const struct error *err)

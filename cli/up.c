@@ -202,11 +202,13 @@ static json_t *body_of(const struct arguments *arguments)
     return body;
 }
 
-static void tell_next(void)
+/* url: what --url said, or NULL; the next commands need it too. */
+static void tell_next(const char *url)
 {
-    terminal_say("next: berth screenshot -o screen.png");
-    terminal_say("      berth act '{\"op\": \"type\", \"text\": \"hello\"}'");
-    terminal_say("      berth end");
+    CLEANUP_FREE char *where = url ? text_format(" --url %s", url) : text_copy("");
+    terminal_say("next: berth screenshot%s -o screen.png", where);
+    terminal_say("      berth act%s '{\"op\": \"type\", \"text\": \"hello\"}'", where);
+    terminal_say("      berth end%s", where);
 }
 
 static int run(const struct command *command, int argc, char **argv)
@@ -237,7 +239,7 @@ static int run(const struct command *command, int argc, char **argv)
         terminal_document(lease);
     else
         documents_print_lease(lease);
-    tell_next();
+    tell_next(arguments.url);
     return EXIT_DONE;
 }
 

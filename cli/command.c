@@ -196,6 +196,9 @@ static void check_options(const struct command *command, int argc, char **argv)
 
 void command_parse(const struct command *command, int argc, char **argv, void *input)
 {
+    static char help[] = "--help";
+    if (argc > 1 && strcmp(argv[1], "-h") == 0) /* argp has -? alone */
+        argv[1] = help;
     argp_err_exit_status = EXIT_USAGE;
     check_options(command, argc, argv);
     argp_parse(command->usage, argc, argv, 0, NULL, input);

@@ -38,13 +38,15 @@ static int run(const struct command *command, int argc, char **argv)
     }
     request.path = "/v1/leases";
     CLEANUP_JSON json_t *leases = session->token ? client_ask(session->client, &request, &err) : json_null();
-    if (!leases)
+    if (!leases && arguments.json)
         return terminal_fail(&err);
     if (arguments.json) {
         CLEANUP_JSON json_t *both = json_pack("{s:O, s:O}", "node", node, "leases", leases);
         return terminal_document(both);
     }
     documents_print_node(node, session->url);
+    if (!leases)
+        return terminal_fail(&err);
     size_t i;
     const json_t *lease;
     json_array_foreach(leases, i, lease)

@@ -72,8 +72,9 @@ while read -r command; do
     code=0
     # shellcheck disable=SC2086
     "$berth" $command --no-such-option >"$work/out" 2>"$work/err" || code=$?
-    [ "$code" = 2 ] && [ -s "$work/err" ] && [ ! -s "$work/out" ] ||
+    if [ "$code" != 2 ] || [ ! -s "$work/err" ] || [ -s "$work/out" ]; then
         fault "berth $command --no-such-option: exit $code, not 2 with a sentence on stderr"
+    fi
 done <"$work/commands"
 
 # --- the examples of the manual ----------------------------------------------------------------------------------

@@ -132,7 +132,8 @@ home_is_usable() {
     if [[ -e $1/node.toml ]]; then
         grep -qxF "$marker" "$1/node.toml" && grep -qxF "image = \"$image\"" "$1/node.toml" || return 1
     fi
-    ! BERTHOS_HOME=$1 berth status >/dev/null 2>&1
+    # Without a pairing of its own, status would ask whatever node is at the usual address.
+    [[ ! -e $1/client.toml ]] || ! BERTHOS_HOME=$1 berth status >/dev/null 2>&1
 }
 
 choose_home() {
@@ -223,9 +224,7 @@ start_node() {
 
 pair() {
     step "Pair"
-    local code
-    code=$(curl -fsS -m 5 "$url/v1/pairing" | jq -er .code) || fail "the node gave no pairing code"
-    berth pair --url "$url" --code "$code" >&2
+    berth pair --url "$url" >&2
 }
 
 lease() {
@@ -243,11 +242,11 @@ lease() {
 # A screenshot once the picture has stood still for half a second, or after ten seconds of change.
 look() { # FILE
     local turn
-    berth screenshot -o "$1" >&2
+    berth screenshot -o "$1" >/dev/null
     for ((turn = 0; turn < 20; turn++)); do
         sleep 0.5
         cp "$1" "$1.before"
-        berth screenshot -o "$1" 2>/dev/null
+        berth screenshot -o "$1" >/dev/null
         cmp -s "$1" "$1.before" && break
     done
     rm -f "$1.before"
@@ -302,7 +301,7 @@ NEXT
   export PATH=${path%/*}:\$PATH${home:+
   $home}
   berth node up                      in one terminal: prints its pairing code
-  berth pair --code XXXX-XXXX        in another: with that code, once
+  berth pair                         in another, once
   berth up                           leases a desktop
   berth screenshot -o screen.png
   berth act '{"op": "type", "text": "hello"}'

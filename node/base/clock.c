@@ -43,9 +43,10 @@ int clock_left_ms(int64_t deadline_ms)
 {
     if (deadline_ms == CLOCK_NEVER)
         return INT32_MAX;
-    int64_t left = deadline_ms - clock_monotonic_ms();
-    if (left <= 0)
+    int64_t now = clock_monotonic_ms();
+    if (deadline_ms <= now) /* compared first: the difference to a far past would overflow */
         return 0;
+    int64_t left = deadline_ms - now;
     return left > INT32_MAX ? INT32_MAX : (int)left;
 }
 

@@ -102,14 +102,17 @@ int file_write_atomic(const char *path, mode_t mode, const void *data, size_t si
 int file_make_folder(const char *path, mode_t mode, struct error *err)
 {
     CLEANUP_FREE char *step = text_copy(path);
+    /* Without slashes at the end: "a/b/" would take b for a parent and give it a parent's mode. */
+    for (size_t length = strlen(step); length > 1 && step[length - 1] == '/'; length--)
+        step[length - 1] = '\0';
     for (char *slash = strchr(step + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(step, 0755) < 0 && errno != EEXIST)
             return error_set_errno(err, ERROR_INTERNAL, errno, "cannot make the folder %s", step);
         *slash = '/';
     }
-    if (mkdir(path, mode) == 0) {
-        if (chmod(path, mode) < 0) /* the umask may have taken bits that QEMU's user needs */
+    if (mkdir(step, mode) == 0) {
+        if (chmod(step, mode) < 0) /* the umask may have taken bits that QEMU's user needs */
             return error_set_errno(err, ERROR_INTERNAL, errno, "cannot set the mode of %s", path);
         return 0;
     }

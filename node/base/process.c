@@ -7,6 +7,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,7 +35,10 @@ static int spawn(const char *const argv[], int output_fd, pid_t *pid)
     posix_spawn_file_actions_adddup2(&actions, output_fd, STDERR_FILENO);
     posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     posix_spawnattr_init(&attributes);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    /* A group of its own, so that the deadline can end what the program started too. */
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     int failed = posix_spawnp(pid, argv[0], &actions, &attributes, (char *const *)argv, environment);
@@ -65,6 +69,19 @@ static bool drain(int fd, int64_t deadline_ms, char *buffer, size_t *used)
     }
 }
 
+/* Waits until the program has ended, without reaping it, or the deadline. False when the deadline came first.
+ */
+static bool wait_ended(pid_t pid, int64_t deadline_ms)
+{
+    CLEANUP_CLOSE int pidfd = pidfd_open(pid, 0);
+    struct pollfd ready = {.fd = pidfd, .events = POLLIN};
+    int left;
+    while (pidfd >= 0 && (left = clock_left_ms(deadline_ms)) > 0)
+        if (poll(&ready, 1, left) > 0)
+            return true;
+    return false;
+}
+
 static const char *last_line(char *text)
 {
     size_t length = strlen(text);
@@ -89,9 +106,11 @@ int process_run(const char *const argv[], int64_t timeout_ms, char **output, str
     close(TAKE_FD(writable));
 
     size_t used = 0;
-    bool ended = drain(readable, clock_deadline(timeout_ms), buffer, &used);
+    /* A closed output is not the end of the program: the same deadline holds for its exit. */
+    int64_t deadline_ms = clock_deadline(timeout_ms);
+    bool ended = drain(readable, deadline_ms, buffer, &used) && wait_ended(pid, deadline_ms);
     if (!ended)
-        kill(pid, SIGKILL);
+        kill(-pid, SIGKILL);
     int status;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;

@@ -5,6 +5,18 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#include "config/config.h"
+#include "guest/hypervisor.h"
+#include "image/image.h"
+
+/* Limits that follow from the shape: QEMU's own overhead is granted a GiB, CPU weight goes by vCPU. */
+#define GUEST_SOFT_LIMIT_KIB(spec) (((spec)->mem_mib + 1024) * 1024)
+#define GUEST_CPU_SHARES(spec)     (1024 * (spec)->vcpu)
+
+#define GUEST_UUID_SIZE 37
+#define GUEST_NAME_SIZE 32
 
 /* All strings are borrowed for the life of the struct. */
 struct guest_spec {
@@ -27,5 +39,22 @@ struct guest_spec {
     const char *console_log; /* file that virtlogd writes, capped by it; NULL: no serial console */
     uint32_t width, height;  /* of the display, pixels */
 };
+
+/*
+ * Everything that config, image and hypervisor decide; name, uuid, node_id, lease_id, overlay and console_log
+ * stay for the caller. Borrows from all three.
+ */
+void guest_spec_fill(struct guest_spec *spec, const struct config *config, const struct image *image,
+                     const struct hypervisor_facts *facts);
+
+/* "berth-<first 8 of node_id>-<n>". */
+void guest_name(const char *node_id, int n, char name[GUEST_NAME_SIZE]);
+
+/* The UUID of version 5 (RFC 4122 section 4.3) of a node's n-th guest: the same for ever, and no other
+ * node's. */
+void guest_uuid(const char *node_id, int n, char uuid[GUEST_UUID_SIZE]);
+
+/* The group of QEMU's process, from the DAC label; (gid_t)-1 where there is no label. */
+gid_t guest_spec_group(const struct guest_spec *spec);
 
 #endif

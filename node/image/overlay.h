@@ -8,6 +8,11 @@
 #include "base/error.h"
 #include "image/image.h"
 
+/* An overlay starts at some 200 KiB and grows as its guest writes: this much, or the whole disk where that is
+ * smaller, must be free before one is made. */
+#define OVERLAY_ROOM_GIB 4
+uint64_t overlay_room_bytes(int64_t disk_gib);
+
 /*
  * Makes an overlay at `path` (which must not exist) on the image's disk, with the backing format named
  * explicitly, of `disk_gib` GiB or the base's virtual size, whichever is larger; mode 0660 and group `gid`

@@ -1,0 +1,173 @@
+#include "config/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/nearest.h"
+#include "base/text.h"
+#include "config/keys.h"
+
+/* The written file is 4 KiB; one much larger is something else under this name. */
+enum { FILE_MAX_BYTES = 64 * 1024 };
+
+enum { START_TIMEOUT_KVM_SECONDS = 60, START_TIMEOUT_TCG_SECONDS = 300 };
+
+static struct config *make_default(const char *home)
+{
+    struct config *config = calloc(1, sizeof *config);
+    if (!config)
+        abort();
+    config->home = text_copy(home);
+    config->path = file_join(home, "node.toml");
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    for (size_t i = 0; i < count; i++)
+        config_key_reset(&keys[i], config);
+    return config;
+}
+
+static int refuse_unknown(const struct toml_entry *entry, const char *path, struct error *err)
+{
+    enum { NAMES_MAX = 64 };
+    const char *names[NAMES_MAX];
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    for (size_t i = 0; i < count && i < NAMES_MAX; i++)
+        names[i] = keys[i].name;
+    const char *near = nearest_word(entry->key, names, count < NAMES_MAX ? count : NAMES_MAX);
+    CLEANUP_FREE char *name = text_format("%.60s", entry->key);
+    for (char *c = name; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    CLEANUP_FREE char *hint = near ? text_format("; did you mean \"%s\"?", near)
+                              : entry->type == TOML_TYPE_TABLE
+                                  ? text_copy("; this file has no tables")
+                                  : text_copy("; berth-node.toml(5) lists the keys");
+    return error_set(err, ERROR_CONFIG, "%s:%u:%u: unknown key \"%s\"%s", path, entry->key_place.line,
+                     entry->key_place.column, name, hint);
+}
+
+static int apply(const struct toml_document *document, struct config *config, struct error *err)
+{
+    const struct toml_entry *overcommit = NULL;
+    for (size_t i = 0; i < document->count; i++) {
+        const struct toml_entry *entry = &document->entries[i];
+        const struct config_key *key = config_key_find(entry->key);
+        if (!key)
+            return refuse_unknown(entry, config->path, err);
+        if (config_key_set(key, entry, config->path, config, err) < 0)
+            return -1;
+        if (strcmp(key->name, "vcpu_overcommit") == 0)
+            overcommit = entry;
+    }
+    /* A rule over two keys: it holds whatever their order. */
+    if (overcommit && config->vcpu_overcommit > 1 && config->accel != ACCEL_TCG)
+        return error_set(err, ERROR_CONFIG,
+                         "%s:%u:%u: \"vcpu_overcommit\" above 1 needs accel = \"tcg\": under kvm a vCPU is a "
+                         "CPU of the host",
+                         config->path, overcommit->value_place.line, overcommit->value_place.column);
+    return 0;
+}
+
+static char *default_state_dir(const char *libvirt_uri)
+{
+    if (!text_starts(libvirt_uri, "qemu:///session"))
+        return text_copy("/var/lib/berthos");
+    const char *state = getenv("XDG_STATE_HOME");
+    /* XDG Base Directory Specification: a relative path there is to be ignored. */
+    if (state && state[0] == '/')
+        return file_join(state, "berthos");
+    const char *home = getenv("HOME");
+    return text_format("%s/.local/state/berthos", home && home[0] == '/' ? home : "");
+}
+
+/* Fills in the defaults that depend on other keys. */
+static void resolve(struct config *config)
+{
+    if (!config->state_dir)
+        config->state_dir = default_state_dir(config->libvirt_uri);
+    if (!config->image_dir)
+        config->image_dir = file_join(config->state_dir, "images");
+    if (config->start_timeout_seconds == 0)
+        config->start_timeout_seconds =
+            config->accel == ACCEL_TCG ? START_TIMEOUT_TCG_SECONDS : START_TIMEOUT_KVM_SECONDS;
+}
+
+struct config *config_load(const char *home, struct error *err)
+{
+    CLEANUP_CONFIG struct config *config = make_default(home);
+    CLEANUP_FREE char *text = NULL;
+    size_t size;
+    struct error reason = ERROR_INIT;
+    if (file_read(config->path, FILE_MAX_BYTES, &text, &size, &reason) == 0) {
+        CLEANUP_TOML struct toml_document *document = toml_parse(text, size, config->path, err);
+        if (!document || apply(document, config, err) < 0)
+            return NULL;
+    } else if (reason.code != ERROR_NOT_FOUND) {
+        error_set(err, ERROR_CONFIG, "%s", reason.text);
+        return NULL;
+    }
+    resolve(config);
+    return TAKE(config);
+}
+
+/* Appends formatted text to an owned string. */
+static void append(char **text, char *more)
+{
+    CLEANUP_FREE char *before = *text;
+    CLEANUP_FREE char *owned = more;
+    *text = text_format("%s%s", before ? before : "", owned);
+}
+
+static void append_key(char **text, const struct config_key *key)
+{
+    CLEANUP_FREE char *allowed = config_key_allowed(key);
+    CLEANUP_FREE char *comment = text_copy(key->comment);
+    char *rest = NULL;
+    for (char *line = strtok_r(comment, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        append(text, text_format("# %s\n", line));
+    if (key->type != CONFIG_BOOLEAN)
+        append(text, text_format("# Allowed: %s.\n", allowed));
+    bool quoted = key->type == CONFIG_WORD || key->type == CONFIG_STRING;
+    if (key->fallback)
+        append(text, text_format("%s = %s%s%s\n\n", key->name, quoted ? "\"" : "", key->fallback,
+                                 quoted ? "\"" : ""));
+    else
+        append(text, text_format("# Default: %s.\n# %s = %s\n\n", key->derived, key->name,
+                                 quoted ? "\"...\"" : "..."));
+}
+
+int config_write_default(const char *home, struct error *err)
+{
+    CLEANUP_FREE char *path = file_join(home, "node.toml");
+    struct stat info;
+    if (lstat(path, &info) == 0)
+        return 0;
+    CLEANUP_FREE char *text = text_copy(
+        "# What this Berthos node offers, and how. See berth-node.toml(5).\n"
+        "# Unknown keys and values out of bounds are refused; berth doctor says what this host lacks.\n\n");
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    for (size_t i = 0; i < count; i++)
+        append_key(&text, &keys[i]);
+    size_t length = strlen(text);
+    text[length - 1] = '\0'; /* the last empty line */
+    return file_write_atomic(path, 0600, text, length - 1, err);
+}
+
+void config_free(struct config *config)
+{
+    if (!config)
+        return;
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    for (size_t i = 0; i < count; i++)
+        if (keys[i].type == CONFIG_STRING)
+            free(*(char **)((char *)config + keys[i].offset));
+    free(config->home);
+    free(config->path);
+    free(config);
+}

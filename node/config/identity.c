@@ -1,0 +1,137 @@
+#include "config/identity.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
+#include <gnutls/x509.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/random.h"
+#include "base/text.h"
+
+enum { KEY_FILE_MAX = 4096 };
+
+CLEANUP_DEFINE(x509_privkey, gnutls_x509_privkey_t, gnutls_x509_privkey_deinit);
+CLEANUP_DEFINE(privkey, gnutls_privkey_t, gnutls_privkey_deinit);
+CLEANUP_DEFINE(pubkey, gnutls_pubkey_t, gnutls_pubkey_deinit);
+
+static void wipe_datum(gnutls_datum_t *datum)
+{
+    if (datum->data)
+        gnutls_memset(datum->data, 0, datum->size);
+    gnutls_free(datum->data);
+}
+
+/* GnuTLS's results are words already. */
+static int check(int result, const char *what, struct error *err)
+{
+    return result >= 0 ? 0 : error_set(err, ERROR_INTERNAL, "cannot %s: %s", what, gnutls_strerror(result));
+}
+
+static int write_new(const char *temporary, const char *path, const gnutls_datum_t *pem, struct error *err)
+{
+    CLEANUP_CLOSE int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return error_set_errno(err, ERROR_INTERNAL, errno, "cannot create %s", temporary);
+    /* link(), not rename(): the first of two that race wins, and nobody's key is ever replaced */
+    if (write(fd, pem->data, pem->size) != (ssize_t)pem->size || fsync(fd) < 0 ||
+        (link(temporary, path) < 0 && errno != EEXIST)) {
+        int failure = errno;
+        unlink(temporary);
+        return error_set_errno(err, ERROR_INTERNAL, failure, "cannot write the node's key %s", path);
+    }
+    unlink(temporary);
+    return 0;
+}
+
+static int make_key(const char *home, const char *path, struct error *err)
+{
+    CLEANUP(cleanup_x509_privkey) gnutls_x509_privkey_t key = NULL;
+    CLEANUP(wipe_datum) gnutls_datum_t pem = {0};
+    char suffix[17];
+    random_hex(suffix, 8);
+    CLEANUP_FREE char *temporary = text_format("%s.%s.tmp", path, suffix);
+    if (check(gnutls_x509_privkey_init(&key), "make the node's key", err) < 0 ||
+        check(gnutls_x509_privkey_generate(key, GNUTLS_PK_EDDSA_ED25519, 0, 0), "make the node's key", err) <
+            0 ||
+        check(gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &pem),
+              "encode the node's key", err) < 0 ||
+        write_new(temporary, path, &pem, err) < 0)
+        return -1;
+    CLEANUP_CLOSE int folder = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0 || fsync(folder) < 0)
+        return error_set_errno(err, ERROR_INTERNAL, errno, "cannot sync the folder %s", home);
+    return 0;
+}
+
+/* Reads the file, which must be private. Returns its size; -1 with *missing when there is none. */
+static ssize_t read_key(const char *path, char buffer[KEY_FILE_MAX], bool *missing, struct error *err)
+{
+    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat info;
+    *missing = fd < 0 && errno == ENOENT;
+    if (*missing)
+        return -1;
+    if (fd < 0 || fstat(fd, &info) < 0)
+        return error_set_errno(err, ERROR_CONFIG, errno, "cannot open the node's key %s", path);
+    if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 0077))
+        return error_set(
+            err, ERROR_CONFIG,
+            "the node's key %s is not a private file of this user (mode %04o, uid %u): run chown "
+            "%u %s && chmod 600 %s",
+            path, (unsigned)(info.st_mode & 07777), (unsigned)info.st_uid, (unsigned)geteuid(), path, path);
+    ssize_t size = pread(fd, buffer, KEY_FILE_MAX, 0);
+    if (size < 0)
+        return error_set_errno(err, ERROR_CONFIG, errno, "cannot read the node's key %s", path);
+    return size;
+}
+
+static int fingerprint(const char *path, char *text, size_t size, struct identity *identity,
+                       struct error *err)
+{
+    CLEANUP(cleanup_privkey) gnutls_privkey_t key = NULL;
+    CLEANUP(cleanup_pubkey) gnutls_pubkey_t public_key = NULL;
+    CLEANUP(wipe_datum) gnutls_datum_t der = {0};
+    gnutls_datum_t pem = {.data = (unsigned char *)text, .size = (unsigned)size};
+    if (check(gnutls_privkey_init(&key), "read the node's key", err) < 0 ||
+        check(gnutls_pubkey_init(&public_key), "read the node's key", err) < 0)
+        return -1;
+    int result = gnutls_privkey_import_x509_raw(key, &pem, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN);
+    if (result < 0 || gnutls_privkey_get_pk_algorithm(key, NULL) != GNUTLS_PK_EDDSA_ED25519)
+        return error_set(err, ERROR_CONFIG,
+                         "%s is not an Ed25519 key in PKCS#8 PEM: put the node's key back, or move the file "
+                         "away to become a new node with a new id",
+                         path);
+    if (check(gnutls_pubkey_import_privkey(public_key, key, 0, 0), "read the node's key", err) < 0 ||
+        check(gnutls_pubkey_export2(public_key, GNUTLS_X509_FMT_DER, &der), "read the node's key", err) < 0)
+        return -1;
+    digest_buffer(der.data, der.size, identity->node_id);
+    return 0;
+}
+
+int identity_load(const char *home, struct identity *identity, struct error *err)
+{
+    char text[KEY_FILE_MAX];
+    bool missing;
+    CLEANUP_FREE char *path = file_join(home, "node.key");
+    ssize_t size = read_key(path, text, &missing, err);
+    if (size < 0 && missing) {
+        if (make_key(home, path, err) < 0)
+            return -1;
+        size = read_key(path, text, &missing, err);
+        if (missing)
+            return error_set(err, ERROR_INTERNAL, "the node's key %s went away as it was made: try again",
+                             path);
+    }
+    if (size < 0)
+        return -1;
+    int result = fingerprint(path, text, (size_t)size, identity, err);
+    gnutls_memset(text, 0, sizeof text);
+    return result;
+}

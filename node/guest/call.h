@@ -1,0 +1,57 @@
+/*
+ * One call into libvirt with a deadline; see hypervisor.h. Private to guest/.
+ *
+ * A call's state lives on the heap and is shared by the caller and the worker: whoever lets go of it last
+ * clears it, so a worker that comes back after its caller gave up writes into memory that is still there.
+ */
+#ifndef BERTHOS_GUEST_CALL_H
+#define BERTHOS_GUEST_CALL_H
+
+#include <libvirt/libvirt.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "guest/hypervisor.h"
+
+/* Zeroed state of `size` bytes; `clear` (may be NULL) frees what is inside. Never NULL. */
+void *call_new(size_t size, void (*clear)(void *state));
+void call_release(void *state);
+
+static inline void cleanup_call(void *slot)
+{
+    if (*(void **)slot)
+        call_release(*(void **)slot);
+}
+#define CLEANUP_CALL CLEANUP(cleanup_call)
+
+/* Runs on a worker thread. The connection is borrowed. */
+typedef int call_work(virConnectPtr connection, void *state, struct error *err);
+
+/*
+ * Runs `work` with a connection and waits for it until timeout_ms. 0 or -1 as work returned, then the state
+ * is settled; or -1 with ERROR_HYPERVISOR when it was late or libvirt could not be reached, then the state
+ * must not be read any more, only released. what: the words for the error, "start the domain".
+ */
+int hypervisor_call(struct hypervisor *hypervisor, const char *what, call_work *work, void *state,
+                    int64_t timeout_ms, struct error *err);
+
+/* On a worker: whether the caller has given up waiting. */
+bool call_abandoned(const void *state);
+
+/* Sets ERROR_HYPERVISOR or `code` from libvirt's last error of this thread. Returns -1. */
+int call_libvirt_error(enum error_code code, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* On a worker: the domain with this UUID, or NULL with ERROR_NOT_FOUND or ERROR_HYPERVISOR. Owned. */
+virDomainPtr call_domain(virConnectPtr connection, const char *uuid, struct error *err);
+
+CLEANUP_DEFINE(domain, virDomainPtr, virDomainFree);
+#define CLEANUP_DOMAIN CLEANUP(cleanup_domain)
+
+/* A count that moves with every domain event, and a wait for it to move. False at the deadline. */
+uint64_t hypervisor_events(struct hypervisor *hypervisor);
+bool hypervisor_wait_event(struct hypervisor *hypervisor, uint64_t seen, int64_t deadline_ms);
+
+#endif

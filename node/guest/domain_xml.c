@@ -1,0 +1,158 @@
+/*
+ * What a lease's domain has, and nothing else: each device here is one that the guest needs, and inspect.c
+ * lists the same ones. Changes go into both, and the platform tests show what libvirt makes of them.
+ */
+#include "guest/domain_xml.h"
+
+#include <inttypes.h>
+#include <libxml/tree.h>
+#include <stdarg.h>
+
+#include "base/text.h"
+#include "guest/xml.h"
+
+/* Adds an element with attributes (name, value, ..., NULL) and, unless it is NULL, a text. */
+static xmlNode *add(xmlNode *parent, const char *name, const char *text, ...) __attribute__((sentinel));
+
+static xmlNode *add(xmlNode *parent, const char *name, const char *text, ...)
+{
+    xmlNode *node = xmlNewTextChild(parent, NULL, (const xmlChar *)name, (const xmlChar *)text);
+    va_list args;
+    va_start(args, text);
+    for (const char *key = va_arg(args, const char *); key; key = va_arg(args, const char *))
+        xmlNewProp(node, (const xmlChar *)key, (const xmlChar *)va_arg(args, const char *));
+    va_end(args);
+    return node;
+}
+
+static void add_number(xmlNode *parent, const char *name, int64_t value, const char *unit)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    xmlNode *node = add(parent, name, text, NULL);
+    if (unit)
+        xmlNewProp(node, (const xmlChar *)"unit", (const xmlChar *)unit);
+}
+
+static void add_metadata(xmlNode *domain, const struct guest_spec *spec)
+{
+    xmlNode *metadata = add(domain, "metadata", NULL, NULL);
+    xmlNode *ours = add(metadata, "guest", NULL, "node", spec->node_id, "lease", spec->lease_id, NULL);
+    xmlSetNs(ours, xmlNewNs(ours, (const xmlChar *)GUEST_METADATA_NAMESPACE, (const xmlChar *)"berthos"));
+}
+
+/*
+ * Shares and quotas need the cgroup controllers that only the system daemon has. No hard_limit: it refuses to
+ * start without CAP_SYS_RESOURCE and kills guests that QEMU's own overhead pushes over it.
+ */
+static void add_limits(xmlNode *domain, const struct guest_spec *spec)
+{
+    xmlNode *memtune = add(domain, "memtune", NULL, NULL);
+    add_number(memtune, "soft_limit", GUEST_SOFT_LIMIT_KIB(spec), "KiB");
+    xmlNode *cputune = add(domain, "cputune", NULL, NULL);
+    add_number(cputune, "shares", GUEST_CPU_SHARES(spec), NULL);
+    add_number(cputune, "emulator_period", 100000, NULL);
+    add_number(cputune, "emulator_quota", 200000, NULL);
+}
+
+static void add_boot(xmlNode *domain, const struct guest_spec *spec)
+{
+    xmlNode *os = add(domain, "os", NULL, NULL);
+    add(os, "type", "hvm", "arch", "x86_64", "machine", spec->machine, NULL);
+    add(os, "kernel", spec->kernel, NULL);
+    add(os, "initrd", spec->initrd, NULL);
+    add(os, "cmdline", spec->cmdline, NULL);
+    xmlNode *features = add(domain, "features", NULL, NULL);
+    add(features, "acpi", NULL, NULL);
+    add(features, "apic", NULL, NULL);
+    add(domain, "cpu", NULL, "mode", spec->kvm ? "host-passthrough" : "maximum", NULL);
+    add(domain, "clock", NULL, "offset", "utc", NULL);
+    add(domain, "on_poweroff", "destroy", NULL);
+    add(domain, "on_reboot", "destroy", NULL);
+    add(domain, "on_crash", "destroy", NULL);
+}
+
+/*
+ * The overlay dies with the lease, so nothing is ever flushed for it (cache=unsafe); a host that loses power
+ * loses the lease in any case. The chain is spelled out with its formats, so that QEMU probes nothing, and it
+ * ends at the base.
+ */
+static void add_disk(xmlNode *devices, const struct guest_spec *spec)
+{
+    xmlNode *disk = add(devices, "disk", NULL, "type", "file", "device", "disk", NULL);
+    add(disk, "driver", NULL, "name", "qemu", "type", "qcow2", "cache", "unsafe", "discard", "unmap",
+        "detect_zeroes", "unmap", NULL);
+    add(disk, "source", NULL, "file", spec->overlay, NULL);
+    xmlNode *backing = add(disk, "backingStore", NULL, "type", "file", NULL);
+    add(backing, "format", NULL, "type", "qcow2", NULL);
+    add(backing, "source", NULL, "file", spec->base, NULL);
+    add(backing, "backingStore", NULL, NULL);
+    add(disk, "target", NULL, "dev", "vda", "bus", "virtio", NULL);
+    xmlNode *iotune = add(disk, "iotune", NULL, NULL);
+    add_number(iotune, "total_bytes_sec", 1073741824, NULL);
+    add_number(iotune, "total_iops_sec", 50000, NULL);
+}
+
+static void add_devices(xmlNode *domain, const struct guest_spec *spec)
+{
+    char width[12], height[12];
+    snprintf(width, sizeof width, "%" PRIu32, spec->width);
+    snprintf(height, sizeof height, "%" PRIu32, spec->height);
+
+    xmlNode *devices = add(domain, "devices", NULL, NULL);
+    add(devices, "emulator", spec->emulator, NULL);
+    if (spec->overlay)
+        add_disk(devices, spec);
+    add(devices, "controller", NULL, "type", "usb", "model", "none", NULL);
+    if (spec->console_log) {
+        xmlNode *serial = add(devices, "serial", NULL, "type", "file", NULL);
+        add(serial, "source", NULL, "path", spec->console_log, "append", "off", NULL);
+        add(serial, "target", NULL, "type", "isa-serial", "port", "0", NULL);
+    }
+    xmlNode *channel = add(devices, "channel", NULL, "type", "unix", NULL);
+    add(channel, "target", NULL, "type", "virtio", "name", "org.qemu.guest_agent.0", NULL);
+    add(devices, "input", NULL, "type", "keyboard", "bus", "virtio", NULL);
+    add(devices, "input", NULL, "type", "tablet", "bus", "virtio", NULL);
+    xmlNode *graphics = add(devices, "graphics", NULL, "type", "vnc", NULL);
+    add(graphics, "listen", NULL, "type", "none", NULL);
+    xmlNode *video = add(devices, "video", NULL, NULL);
+    xmlNode *model = add(video, "model", NULL, "type", "virtio", "heads", "1", "primary", "yes", NULL);
+    add(model, "resolution", NULL, "x", width, "y", height, NULL);
+    add(devices, "memballoon", NULL, "model", "none", NULL);
+    xmlNode *rng = add(devices, "rng", NULL, "model", "virtio", NULL);
+    add(rng, "backend", "/dev/urandom", "model", "random", NULL);
+    add(devices, "panic", NULL, "model", "isa", NULL);
+}
+
+char *domain_xml_render(const struct guest_spec *spec)
+{
+    CLEANUP_XML xmlDoc *doc = xmlNewDoc((const xmlChar *)"1.0");
+    xmlNode *domain = xmlNewNode(NULL, (const xmlChar *)"domain");
+    xmlDocSetRootElement(doc, domain);
+    xmlNewProp(domain, (const xmlChar *)"type", (const xmlChar *)(spec->kvm ? "kvm" : "qemu"));
+    add(domain, "name", spec->name, NULL);
+    add(domain, "uuid", spec->uuid, NULL);
+    add(domain, "genid", NULL, NULL);
+    add_metadata(domain, spec);
+    add_number(domain, "memory", spec->mem_mib * 1024, "KiB");
+    add_number(domain, "vcpu", spec->vcpu, NULL);
+    if (spec->system)
+        add_limits(domain, spec);
+    add_boot(domain, spec);
+    add_devices(domain, spec);
+    /*
+     * QEMU's user, and no relabelling: base, kernel and initrd stay root's, or a QEMU taken over by its guest
+     * could rewrite them for every later tenant. The overlay is reachable by its group (image/overlay.h).
+     */
+    if (spec->qemu_label) {
+        xmlNode *label =
+            add(domain, "seclabel", NULL, "type", "static", "model", "dac", "relabel", "no", NULL);
+        add(label, "label", spec->qemu_label, NULL);
+    }
+    xmlChar *text;
+    int size;
+    xmlDocDumpFormatMemory(doc, &text, &size, 1);
+    char *copy = text_copy((const char *)text);
+    xmlFree(text);
+    return copy;
+}

@@ -1,0 +1,408 @@
+/*
+ * Theory of operation: libvirt calls block without a bound, so each runs on a short-lived worker thread and
+ * the caller waits on a condition. Starting a thread costs tens of microseconds, a call at least hundreds,
+ * and between calls nothing of ours exists that could wake up. Workers that never come back (a daemon that
+ * hangs) are counted; past a limit new calls fail at once instead of piling up.
+ *
+ * Lock order: hypervisor.mutex and call.mutex are never held together, nor over a libvirt call.
+ */
+#include "guest/hypervisor.h"
+
+#include <libvirt/libvirt.h>
+#include <libvirt/virterror.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sync.h"
+#include "base/text.h"
+#include "guest/call.h"
+#include "guest/guest.h"
+
+enum { WORKERS_MAX = 64 };
+
+struct hypervisor {
+    char *uri;
+    pthread_mutex_t mutex;    /* guards all below */
+    pthread_cond_t changed;   /* an event came, or a worker ended */
+    virConnectPtr connection; /* NULL when there is none; one reference is ours */
+    int workers;              /* threads inside libvirt now */
+    uint64_t events;
+    guest_gone *gone;
+    void *gone_context;
+};
+
+/* In front of each state. */
+struct call {
+    pthread_mutex_t mutex; /* guards references, finished, abandoned, result */
+    pthread_cond_t done;
+    int references;
+    bool finished, abandoned;
+    int result;
+    struct error err;
+    void (*clear)(void *state);
+    struct hypervisor *hypervisor;
+    call_work *work;
+    max_align_t state[];
+};
+
+static struct call *call_of(const void *state)
+{
+    return (struct call *)((char *)(uintptr_t)state - offsetof(struct call, state));
+}
+
+void *call_new(size_t size, void (*clear)(void *state))
+{
+    struct call *call = calloc(1, sizeof *call + size);
+    if (!call)
+        abort();
+    pthread_mutex_init(&call->mutex, NULL);
+    sync_cond_init(&call->done);
+    call->references = 1;
+    call->clear = clear;
+    return call->state;
+}
+
+void call_release(void *state)
+{
+    struct call *call = call_of(state);
+    pthread_mutex_lock(&call->mutex);
+    bool last = --call->references == 0;
+    pthread_mutex_unlock(&call->mutex);
+    if (!last)
+        return;
+    if (call->clear)
+        call->clear(state);
+    pthread_cond_destroy(&call->done);
+    pthread_mutex_destroy(&call->mutex);
+    free(call);
+}
+
+bool call_abandoned(const void *state)
+{
+    struct call *call = call_of(state);
+    LOCK_SCOPE(&call->mutex);
+    return call->abandoned;
+}
+
+int call_libvirt_error(enum error_code code, struct error *err, const char *format, ...)
+{
+    char what[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    virErrorPtr last = virGetLastError();
+    return error_set(err, code, "%s: libvirt says: %s", what,
+                     last && last->message ? last->message : "nothing about why");
+}
+
+virDomainPtr call_domain(virConnectPtr connection, const char *uuid, struct error *err)
+{
+    virDomainPtr domain = virDomainLookupByUUIDString(connection, uuid);
+    if (domain)
+        return domain;
+    bool unknown = virGetLastErrorCode() == VIR_ERR_NO_DOMAIN;
+    call_libvirt_error(unknown ? ERROR_NOT_FOUND : ERROR_HYPERVISOR, err, "cannot find the guest %s", uuid);
+    return NULL;
+}
+
+/* --- libvirt's event loop, one for the process -------------------------------------------------------------
+ */
+
+static void ignore_libvirt_error(void *context, virErrorPtr error)
+{
+    (void)context;
+    (void)error; /* every call of ours reports its own; libvirt's default would write to stderr */
+}
+
+static void *run_events(void *unused)
+{
+    (void)unused;
+    for (;;)
+        if (virEventRunDefaultImpl() < 0)
+            clock_sleep_ms(100);
+    return NULL;
+}
+
+/* A timer that never fires: virEventRunDefaultImpl() gives up at once when nothing at all is registered. */
+static void never(int timer, void *context)
+{
+    (void)timer;
+    (void)context;
+}
+
+static void start_event_loop(void)
+{
+    struct error err = ERROR_INIT;
+    pthread_t thread;
+    virSetErrorFunc(NULL, ignore_libvirt_error);
+    if (virInitialize() < 0 || virEventRegisterDefaultImpl() < 0)
+        return;
+    virEventAddTimeout(-1, never, NULL, NULL);
+    if (sync_thread_start(&thread, "libvirt-events", run_events, NULL, &err) < 0)
+        log_error("guest", "%s", err.text);
+    else
+        pthread_detach(thread);
+}
+
+static void note_event(struct hypervisor *hypervisor)
+{
+    LOCK_SCOPE(&hypervisor->mutex);
+    hypervisor->events++;
+    pthread_cond_broadcast(&hypervisor->changed);
+}
+
+static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event, int detail, void *context)
+{
+    (void)connection;
+    (void)detail;
+    struct hypervisor *hypervisor = context;
+    if (event == VIR_DOMAIN_EVENT_STOPPED) {
+        char uuid[VIR_UUID_STRING_BUFLEN];
+        guest_gone *gone = NULL;
+        void *gone_context = NULL;
+        pthread_mutex_lock(&hypervisor->mutex);
+        gone = hypervisor->gone;
+        gone_context = hypervisor->gone_context;
+        pthread_mutex_unlock(&hypervisor->mutex);
+        if (gone && virDomainGetUUIDString(domain, uuid) == 0)
+            gone(gone_context, uuid);
+    }
+    note_event(hypervisor);
+    return 0;
+}
+
+static void on_agent(virConnectPtr connection, virDomainPtr domain, int state, int reason, void *context)
+{
+    (void)connection;
+    (void)domain;
+    (void)state;
+    (void)reason;
+    note_event(context);
+}
+
+uint64_t hypervisor_events(struct hypervisor *hypervisor)
+{
+    LOCK_SCOPE(&hypervisor->mutex);
+    return hypervisor->events;
+}
+
+bool hypervisor_wait_event(struct hypervisor *hypervisor, uint64_t seen, int64_t deadline_ms)
+{
+    LOCK_SCOPE(&hypervisor->mutex);
+    while (hypervisor->events == seen)
+        if (!sync_cond_wait(&hypervisor->changed, &hypervisor->mutex, deadline_ms))
+            return hypervisor->events != seen;
+    return true;
+}
+
+/* --- the connection ----------------------------------------------------------------------------------------
+ */
+
+static virConnectPtr open_connection(struct hypervisor *hypervisor, struct error *err)
+{
+    virConnectPtr connection = virConnectOpen(hypervisor->uri);
+    if (!connection) {
+        call_libvirt_error(ERROR_HYPERVISOR, err,
+                           "cannot connect to %s; is libvirtd (or virtqemud) running and "
+                           "is this user in the group libvirt?",
+                           hypervisor->uri);
+        return NULL;
+    }
+    virConnectDomainEventRegisterAny(connection, NULL, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+                                     VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), hypervisor, NULL);
+    virConnectDomainEventRegisterAny(connection, NULL, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
+                                     VIR_DOMAIN_EVENT_CALLBACK(on_agent), hypervisor, NULL);
+    return connection;
+}
+
+/* The present connection with a reference for the caller, or NULL. */
+static virConnectPtr present_connection(struct hypervisor *hypervisor)
+{
+    LOCK_SCOPE(&hypervisor->mutex);
+    if (hypervisor->connection)
+        virConnectRef(hypervisor->connection);
+    return hypervisor->connection;
+}
+
+/* Forgets a connection, unless another has taken its place. */
+static void drop_connection(struct hypervisor *hypervisor, virConnectPtr connection)
+{
+    pthread_mutex_lock(&hypervisor->mutex);
+    bool ours = connection && hypervisor->connection == connection;
+    if (ours)
+        hypervisor->connection = NULL;
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (ours)
+        virConnectClose(connection);
+}
+
+/* On a worker: a living connection with a reference for the caller, opened when there is none. */
+static virConnectPtr acquire_connection(struct hypervisor *hypervisor, struct error *err)
+{
+    virConnectPtr connection = present_connection(hypervisor);
+    if (connection) {
+        if (virConnectIsAlive(connection) == 1)
+            return connection;
+        drop_connection(hypervisor, connection);
+        virConnectClose(connection);
+    }
+    connection = open_connection(hypervisor, err);
+    if (!connection)
+        return NULL;
+    pthread_mutex_lock(&hypervisor->mutex);
+    bool installed = !hypervisor->connection;
+    if (installed) {
+        virConnectRef(connection);
+        hypervisor->connection = connection;
+    }
+    pthread_mutex_unlock(&hypervisor->mutex);
+    /* When another worker was faster, this connection serves its one call and is gone with it. */
+    return connection;
+}
+
+/* --- calls -------------------------------------------------------------------------------------------------
+ */
+
+static void *run_call(void *state)
+{
+    struct call *call = call_of(state);
+    struct hypervisor *hypervisor = call->hypervisor;
+    struct error err = ERROR_INIT;
+    int result = -1;
+    virResetLastError();
+    virConnectPtr connection = acquire_connection(hypervisor, &err);
+    if (connection) {
+        result = call->work(connection, state, &err);
+        virConnectClose(connection);
+    }
+    pthread_mutex_lock(&call->mutex);
+    call->finished = true;
+    call->result = result;
+    call->err = err;
+    pthread_cond_signal(&call->done);
+    pthread_mutex_unlock(&call->mutex);
+    call_release(state);
+
+    pthread_mutex_lock(&hypervisor->mutex);
+    hypervisor->workers--;
+    pthread_cond_broadcast(&hypervisor->changed);
+    pthread_mutex_unlock(&hypervisor->mutex);
+    return NULL;
+}
+
+static int start_worker(struct hypervisor *hypervisor, struct call *call, struct error *err)
+{
+    pthread_t thread;
+    pthread_mutex_lock(&hypervisor->mutex);
+    bool full = hypervisor->workers >= WORKERS_MAX;
+    if (!full)
+        hypervisor->workers++;
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (full)
+        return error_set(err, ERROR_HYPERVISOR, "%d calls to libvirt are stuck already; restart libvirtd",
+                         WORKERS_MAX);
+    call->references++; /* no other thread has it yet */
+    if (sync_thread_start(&thread, "libvirt-call", run_call, call->state, err) < 0) {
+        call->references--;
+        LOCK_SCOPE(&hypervisor->mutex);
+        hypervisor->workers--;
+        return -1;
+    }
+    pthread_detach(thread);
+    return 0;
+}
+
+int hypervisor_call(struct hypervisor *hypervisor, const char *what, call_work *work, void *state,
+                    int64_t timeout_ms, struct error *err)
+{
+    struct call *call = call_of(state);
+    int64_t deadline_ms = clock_deadline(timeout_ms);
+    call->hypervisor = hypervisor;
+    call->work = work;
+    call->finished = call->abandoned = false;
+    if (start_worker(hypervisor, call, err) < 0)
+        return error_prefix(err, "cannot %s", what);
+
+    pthread_mutex_lock(&call->mutex);
+    while (!call->finished && sync_cond_wait(&call->done, &call->mutex, deadline_ms))
+        continue;
+    bool late = call->abandoned = !call->finished;
+    int result = late ? -1 : call->result;
+    if (result < 0 && !late)
+        *err = call->err;
+    pthread_mutex_unlock(&call->mutex);
+    if (late) {
+        virConnectPtr connection = present_connection(hypervisor);
+        drop_connection(hypervisor, connection);
+        if (connection)
+            virConnectClose(connection);
+        return error_set(err, ERROR_HYPERVISOR, "cannot %s: libvirt did not answer within %lld ms", what,
+                         (long long)timeout_ms);
+    }
+    return result;
+}
+
+/* --- public ------------------------------------------------------------------------------------------------
+ */
+
+struct hypervisor *hypervisor_new(const char *uri, struct error *err)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start_event_loop);
+    struct hypervisor *hypervisor = calloc(1, sizeof *hypervisor);
+    if (!hypervisor) {
+        error_set(err, ERROR_INTERNAL, "cannot prepare the connection to libvirt: out of memory");
+        return NULL;
+    }
+    hypervisor->uri = text_copy(uri);
+    pthread_mutex_init(&hypervisor->mutex, NULL);
+    sync_cond_init(&hypervisor->changed);
+    return hypervisor;
+}
+
+void hypervisor_close(struct hypervisor *hypervisor)
+{
+    drop_connection(hypervisor, hypervisor->connection);
+    pthread_mutex_lock(&hypervisor->mutex);
+    int64_t deadline_ms = clock_deadline(2000);
+    while (hypervisor->workers > 0 && sync_cond_wait(&hypervisor->changed, &hypervisor->mutex, deadline_ms))
+        continue;
+    bool stuck = hypervisor->workers > 0;
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (stuck) {
+        /* A worker inside libvirt still refers to it: better lost than freed under its feet. */
+        log_warning("guest", "libvirt did not give back %d calls; leaving them", hypervisor->workers);
+        return;
+    }
+    pthread_cond_destroy(&hypervisor->changed);
+    pthread_mutex_destroy(&hypervisor->mutex);
+    free(hypervisor->uri);
+    free(hypervisor);
+}
+
+static int ping(virConnectPtr connection, void *state, struct error *err)
+{
+    (void)state;
+    unsigned long version;
+    if (virConnectGetLibVersion(connection, &version) < 0)
+        return call_libvirt_error(ERROR_HYPERVISOR, err, "libvirt does not answer");
+    return 0;
+}
+
+int hypervisor_ping(struct hypervisor *hypervisor, int64_t timeout_ms, struct error *err)
+{
+    CLEANUP_CALL void *state = call_new(0, NULL);
+    return hypervisor_call(hypervisor, "ask libvirt for its version", ping, state, timeout_ms, err);
+}
+
+void guest_on_gone(struct hypervisor *hypervisor, guest_gone *callback, void *context)
+{
+    LOCK_SCOPE(&hypervisor->mutex);
+    hypervisor->gone = callback;
+    hypervisor->gone_context = context;
+}

@@ -1,0 +1,79 @@
+#include "image/cache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/document.h"
+#include "base/file.h"
+#include "base/log.h"
+
+#define SCHEMA "berthos.verified/1"
+
+enum { CACHE_MAX_BYTES = 64 * 1024, ENTRIES_MAX = 64 };
+
+/* Longer than any file system's timestamp step that QEMU would be used on. */
+static const int64_t SETTLE_NS = INT64_C(100) * 1000 * 1000;
+
+static json_t *load(const char *path)
+{
+    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
+        return NULL;
+    if (info.st_uid != geteuid() || (info.st_mode & 0077) != 0 || info.st_size > CACHE_MAX_BYTES) {
+        log_warning("image", "%s is not a private file of this user and is ignored", path);
+        return NULL;
+    }
+    CLEANUP_FREE char *text = malloc(CACHE_MAX_BYTES);
+    ssize_t got = text ? pread(fd, text, CACHE_MAX_BYTES, 0) : -1;
+    struct error ignored = ERROR_INIT;
+    CLEANUP_JSON json_t *document = got > 0 ? document_parse(text, (size_t)got, &ignored) : NULL;
+    const char *schema = json_string_value(json_object_get(document, "schema"));
+    json_t *files = json_object_get(document, "files");
+    if (!schema || strcmp(schema, SCHEMA) != 0 || !json_is_array(files))
+        return NULL;
+    return json_incref(files);
+}
+
+static json_t *entry_new(const struct image_identity *identity, const char *sha256)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s}", "device", (json_int_t)identity->device, "inode",
+                     (json_int_t)identity->inode, "size", (json_int_t)identity->size_bytes, "mtime_ns",
+                     (json_int_t)identity->mtime_ns, "ctime_ns", (json_int_t)identity->ctime_ns, "sha256",
+                     sha256);
+}
+
+bool cache_has(const char *path, const struct image_identity *identity, const char *sha256)
+{
+    CLEANUP_JSON json_t *files = path ? load(path) : NULL;
+    CLEANUP_JSON json_t *wanted = entry_new(identity, sha256);
+    size_t i;
+    json_t *entry;
+    json_array_foreach(files, i, entry)
+    {
+        if (json_equal(entry, wanted))
+            return true;
+    }
+    return false;
+}
+
+void cache_add(const char *path, const struct image_identity *identity, const char *sha256)
+{
+    if (!path || clock_realtime_ms() * 1000000 - identity->ctime_ns < SETTLE_NS)
+        return;
+    CLEANUP_JSON json_t *files = load(path);
+    if (!files)
+        files = json_array();
+    while (json_array_size(files) >= ENTRIES_MAX)
+        json_array_remove(files, 0);
+    json_array_append_new(files, entry_new(identity, sha256));
+    CLEANUP_JSON json_t *document = json_pack("{s:s, s:O}", "schema", SCHEMA, "files", files);
+    CLEANUP_FREE char *text = document_text(document);
+    struct error err = ERROR_INIT;
+    if (file_write_atomic(path, 0600, text, strlen(text), &err) < 0)
+        log_warning("image", "the verified image is not remembered: %s", err.text);
+}

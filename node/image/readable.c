@@ -1,0 +1,76 @@
+/* Whether another user, QEMU's, could open a file: by owner and mode of every step of its path. */
+#include <errno.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/text.h"
+#include "image/image.h"
+
+static bool in_group(gid_t gid, const gid_t *groups, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (groups[i] == gid)
+            return true;
+    return false;
+}
+
+/* The permission bits (rwx as 4, 2, 1) that the class of this user gets; POSIX: the first class that fits
+ * counts. */
+static unsigned bits_for(const struct stat *info, uid_t uid, const gid_t *groups, size_t count)
+{
+    if (uid == 0)
+        return S_ISDIR(info->st_mode) || (info->st_mode & 0111) ? 7 : 6;
+    if (info->st_uid == uid)
+        return (info->st_mode >> 6) & 7;
+    if (in_group(info->st_gid, groups, count))
+        return (info->st_mode >> 3) & 7;
+    return info->st_mode & 7;
+}
+
+static char *user_name(uid_t uid)
+{
+    char buffer[4096];
+    struct passwd entry, *found = NULL;
+    if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
+        return text_format("%s (uid %u)", found->pw_name, (unsigned)uid);
+    return text_format("uid %u", (unsigned)uid);
+}
+
+static int refuse(const char *step, const struct stat *info, bool folder, uid_t uid, struct error *err)
+{
+    CLEANUP_FREE char *user = user_name(uid);
+    const char *bit = folder ? "x" : "r";
+    return error_set(err, ERROR_IMAGE,
+                     "%s %s (mode %04o, owner uid %u) cannot be %s by QEMU's user %s: run chmod o+%s %s, or "
+                     "keep the image elsewhere, as in /var/lib/berthos/images",
+                     folder ? "the folder" : "the file", step, (unsigned)(info->st_mode & 07777),
+                     (unsigned)info->st_uid, folder ? "entered" : "read", user, bit, step);
+}
+
+int image_readable_for(const char *path, uid_t uid, const gid_t *groups, size_t group_count,
+                       struct error *err)
+{
+    char resolved[PATH_MAX];
+    if (!realpath(path, resolved))
+        return error_set_errno(err, ERROR_IMAGE, errno, "cannot look at %s", path);
+    for (char *slash = resolved;; slash = strchr(slash + 1, '/')) {
+        struct stat info;
+        char kept = '\0';
+        if (slash) {
+            size_t at = slash == resolved ? 1 : (size_t)(slash - resolved);
+            kept = resolved[at];
+            resolved[at] = '\0';
+        }
+        if (stat(resolved, &info) < 0)
+            return error_set_errno(err, ERROR_IMAGE, errno, "cannot look at %s", resolved);
+        unsigned needed = slash ? 1 : 4;
+        if (!(bits_for(&info, uid, groups, group_count) & needed))
+            return refuse(resolved, &info, slash != NULL, uid, err);
+        if (!slash)
+            return 0;
+        resolved[slash == resolved ? 1 : slash - resolved] = kept;
+    }
+}

@@ -1,0 +1,143 @@
+#include "protocol/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/text.h"
+#include "protocol/labels.h"
+
+static const char *const row_words[ROW_COUNT] = {
+    [ROW_CLASS] = "class",
+    [ROW_BIND] = "bind",
+    [ROW_RUNTIME] = "runtime",
+    [ROW_KVM] = "kvm",
+    [ROW_GUEST_IMAGE] = "guest_image",
+    [ROW_EGRESS] = "egress",
+    [ROW_CAPACITY] = "capacity",
+    [ROW_GUEST_OS] = "guest_os",
+    [ROW_CHASSIS] = "chassis",
+    [ROW_AVAILABILITY] = "availability",
+    [ROW_CONFINEMENT] = "confinement",
+    [ROW_TUNNEL] = "tunnel",
+};
+
+const char *report_row_word(enum report_row row)
+{
+    return (unsigned)row < ROW_COUNT ? row_words[row] : "unknown";
+}
+
+const char *report_status_word(enum report_status status)
+{
+    switch (status) {
+    case STATUS_PASS:
+        return "pass";
+    case STATUS_WARN:
+        return "warn";
+    case STATUS_FAIL:
+        break;
+    }
+    return "fail";
+}
+
+/*
+ * A detail may hold what other programs said. Control characters and broken UTF-8 are replaced, so that it
+ * is fit for a terminal and has one canonical JSON form.
+ */
+static json_t *clean_string(const char *text)
+{
+    if (!text || !text[0])
+        text = "this was not looked at";
+    CLEANUP_FREE char *clean = text_copy(text);
+    size_t size = strlen(clean);
+    for (size_t at = 0; at < size;) {
+        uint32_t code_point = 0;
+        size_t length = text_decode(clean + at, size - at, &code_point);
+        if (length == 0 || code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0)) {
+            memset(clean + at, length ? ' ' : '?', length ? length : 1);
+            length = length ? length : 1;
+        }
+        at += length;
+    }
+    return json_string(clean);
+}
+
+/* The last line of defence: whatever the evaluation says, a red row or class laptop never reads as ok. */
+static bool consistent_ok(const struct report *report)
+{
+    bool ok = report->ok && report->class_word && report->intent_word &&
+              strcmp(report->class_word, "laptop") != 0 && strcmp(report->class_word, "unknown") != 0;
+    for (int row = 0; row < ROW_COUNT; row++)
+        ok = ok && (report->checks[row].status == STATUS_PASS || report->checks[row].status == STATUS_WARN);
+    return ok;
+}
+
+static json_t *label(const struct report *report, const char *key)
+{
+    json_t *value = json_object_get(report->labels, key);
+    return value ? json_incref(value) : json_null();
+}
+
+static void encode_image(const struct report *report, json_t *document)
+{
+    if (!report->image_name || !report->labels) {
+        json_object_set_new(document, "image", json_null());
+        json_object_set_new(document, "labels", json_object());
+        json_object_set_new(document, "guest_image", json_null());
+        return;
+    }
+    json_object_set_new(document, "image",
+                        json_pack("{s:s, s:O}", "name", report->image_name, "labels", report->labels));
+    json_object_set(document, "labels", report->labels);
+    json_object_set_new(document, "guest_image",
+                        json_pack("{s:s, s:o, s:o, s:o, s:O}", "name", report->image_name, "version_label",
+                                  label(report, LABEL_VERSION_KEY), "desktop_label",
+                                  label(report, LABEL_DESKTOP_KEY), "egress_label",
+                                  label(report, LABEL_EGRESS_KEY), "labels", report->labels));
+}
+
+/* RFC 8785: sorted keys, no white space; there are no numbers and no control characters in a report. */
+static void add_digest(json_t *document)
+{
+    char digest[DIGEST_HEX_SIZE];
+    CLEANUP_FREE char *canonical = json_dumps(document, JSON_SORT_KEYS | JSON_COMPACT);
+    if (!canonical)
+        abort();
+    digest_buffer(canonical, strlen(canonical), digest);
+    json_object_set_new(document, "digest", json_string(digest));
+}
+
+json_t *report_encode(const struct report *report)
+{
+    char time[CLOCK_TEXT_SIZE];
+    clock_format(report->time_ms, time);
+    bool ok = consistent_ok(report);
+    json_t *checks = json_array();
+    for (int row = 0; row < ROW_COUNT; row++)
+        json_array_append_new(checks, json_pack("{s:s, s:s, s:o}", "id", row_words[row], "status",
+                                                report_status_word(report->checks[row].status), "detail",
+                                                clean_string(report->checks[row].detail)));
+    json_t *document = json_pack("{s:s, s:s, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:s?}", "protocol",
+                                 PROTOCOL_VERSION, "source", "berthos.doctor", "ok", ok, "eligible", ok,
+                                 "class", report->class_word ? report->class_word : "unknown", "intent",
+                                 report->intent_word ? report->intent_word : "unknown", "checks", checks,
+                                 "timestamp", time, "attestedAt", time, "nodeId", report->node_id);
+    if (!document)
+        abort();
+    encode_image(report, document);
+    add_digest(document);
+    return document;
+}
+
+void report_free(struct report *report)
+{
+    if (!report)
+        return;
+    for (int row = 0; row < ROW_COUNT; row++)
+        free(report->checks[row].detail);
+    free(report->image_name);
+    json_decref(report->labels);
+    free(report->node_id);
+    free(report);
+}

@@ -3,9 +3,10 @@
 A test starts `berth node up` with a home and a state folder of its own, so that several nodes on one host do not
 meet, and everything it made is gone when it ends, however it ends. docs/TESTING.md says how to write one.
 
-The environment (set by ctest):
+The environment (set by ctest and tests/run.sh):
   BERTHOS_BINARY          the `berth` to test
   BERTHOS_TEST_IMAGES     the folder with berthos-test-guest:v1 (and the desktop, for tests/e2e)
+  BERTHOS_TEST_WORK       the folder for homes and state folders (QEMU's user must be able to cross it)
   BERTHOS_TEST_SECONDS    after so many seconds the test gives up by itself, cleanly
 """
 
@@ -29,6 +30,7 @@ import xml.etree.ElementTree as ElementTree
 import zlib
 
 BINARY = os.environ.get("BERTHOS_BINARY", "berth")
+WORK = os.environ.get("BERTHOS_TEST_WORK", "/var/tmp")
 IMAGES = os.environ.get("BERTHOS_TEST_IMAGES", "/var/lib/berthos/images")
 METADATA = "https://berthos.dev/xmlns/domain/1"
 TEST_GUEST = "berthos-test-guest:v1"
@@ -39,21 +41,46 @@ START_SECONDS = 120
 GUEST_SECONDS = 120
 
 
-class GaveUp(BaseException):
-    """The test's own time is over, or it was told to end. Not an Exception, so that no test swallows it."""
+_ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+_clean_ups = []
+
+
+def at_end(clean_up):
+    """Has clean_up() called when this program ends, however it ends; it may have been called before. Gives clean_up.
+
+    unittest's own clean-ups come sooner, but not when the run is interrupted.
+    """
+    _clean_ups.append(clean_up)
+    return clean_up
 
 
 def _give_up(number, frame):
-    raise GaveUp("signal %s" % signal.Signals(number).name)
+    for each in _ends:
+        signal.signal(each, signal.SIG_IGN)  # cleaning up is not to be cut short by a second one
+    sys.stderr.write("ended by %s%s\n" % (signal.Signals(number).name,
+                                         ": the test's time is over" if number == signal.SIGALRM else ""))
+    raise KeyboardInterrupt  # which unittest does not take for a failed test
 
 
 def main():
-    """Runs the calling file's tests. Any end, also by SIGTERM or time-out, goes through the clean-ups."""
-    signal.signal(signal.SIGTERM, _give_up)
-    signal.signal(signal.SIGHUP, _give_up)
-    signal.signal(signal.SIGALRM, _give_up)
+    """Runs the calling file's tests. Any end, also by a signal or after BERTHOS_TEST_SECONDS, cleans up."""
+    for each in _ends:
+        signal.signal(each, _give_up)
     signal.alarm(int(os.environ.get("BERTHOS_TEST_SECONDS", "0")))
-    unittest.main(verbosity=2)
+    passed = False
+    try:
+        passed = unittest.main(verbosity=2, exit=False).result.wasSuccessful()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        signal.alarm(0)
+        for clean_up in reversed(_clean_ups):
+            try:
+                clean_up()
+            except Exception as error:  # the others must still have their turn
+                passed = False
+                sys.stderr.write("cleaning up: %s\n" % error)
+    sys.exit(0 if passed else 1)
 
 
 def wait_for(what, condition, seconds=30.0, pause=0.05):
@@ -340,9 +367,10 @@ class Home:
     """A BERTHOS_HOME and a state folder of a test's own, and `berth` run in them."""
 
     def __init__(self, **settings):
-        self.home = tempfile.mkdtemp(prefix="berthos-home.", dir="/tmp")
+        self.home = tempfile.mkdtemp(prefix="home.", dir=WORK)
         # not under the home: QEMU's user must be able to enter it
-        self.state = tempfile.mkdtemp(prefix="berthos-live.", dir="/var/tmp")
+        self.state = tempfile.mkdtemp(prefix="state.", dir=WORK)
+        at_end(self.clean_up)
         os.chmod(self.state, 0o711)
         self.settings = {
             "accel": "tcg",
@@ -383,7 +411,7 @@ class Home:
     def path(self, *parts):
         return os.path.join(self.home, *parts)
 
-    def remove(self):
+    def clean_up(self):
         shutil.rmtree(self.home, ignore_errors=True)
         shutil.rmtree(self.state, ignore_errors=True)
 
@@ -481,7 +509,8 @@ class Node(Home):
         if self.node_id:
             for name in self.domains():
                 virsh("destroy", name, check=False)
-        self.remove()
+            self.node_id = None
+        super().clean_up()
 
 
 class LiveTest(unittest.TestCase):

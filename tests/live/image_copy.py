@@ -16,7 +16,8 @@ class ImageCopy:
 
     def __init__(self, cmdline=""):
         """cmdline: words for the kernel's command line, as test_guest.paint=0 (vmimage/test-guest/README.md)."""
-        self.folder = tempfile.mkdtemp(prefix="berthos-images.", dir="/var/tmp")
+        self.folder = tempfile.mkdtemp(prefix="images.", dir=live.WORK)
+        live.at_end(self.clean_up)
         os.chmod(self.folder, 0o755)
         with open(os.path.join(live.IMAGES, STEM + ".json")) as file:
             self.manifest = json.load(file)
@@ -59,5 +60,5 @@ class ImageCopy:
             file.write(content)
         os.chmod(path, 0o444)
 
-    def remove(self):
+    def clean_up(self):
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -43,7 +43,7 @@ class Wrong(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.home = live.Home()
-        cls.addClassCleanup(cls.home.remove)
+        cls.addClassCleanup(cls.home.clean_up)
         cls.path = cls.home.path("node.toml")
 
     def assert_refused(self, line, words, *arguments):

@@ -25,7 +25,7 @@ class Doctor(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.home = live.Home()
-        cls.addClassCleanup(cls.home.remove)
+        cls.addClassCleanup(cls.home.clean_up)
 
     def report(self, *arguments, status):
         done = self.home.berth("doctor", "--json", *arguments)
@@ -113,7 +113,7 @@ class Doctor(unittest.TestCase):
     def test_a_figure_that_cannot_be_met(self):
         """Capacity is of the next lease: one that this host can never hold is red, and says the figures."""
         home = live.Home(mem_gib=1024)
-        self.addCleanup(home.remove)
+        self.addCleanup(home.clean_up)
         done = home.berth("doctor", "--json")
         self.assertEqual(done.returncode, 1, done.stderr)
         row = self.row(json.loads(done.stdout), "capacity")
@@ -131,7 +131,7 @@ class Refuses(unittest.TestCase):
 
     def home_with(self, **settings):
         home = live.Home(**settings)
-        self.addCleanup(home.remove)
+        self.addCleanup(home.clean_up)
         return home
 
     def assert_refused(self, home, *arguments, seconds=60):

@@ -47,7 +47,7 @@ class FirstStart(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.home = live.Home()
-        cls.addClassCleanup(cls.home.remove)
+        cls.addClassCleanup(cls.home.clean_up)
         os.umask(0)
         cls.addClassCleanup(os.umask, 0o022)
 

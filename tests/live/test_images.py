@@ -16,9 +16,9 @@ def qemu_img(*arguments):
 class Images(unittest.TestCase):
     def setUp(self):
         self.copy = ImageCopy()
-        self.addCleanup(self.copy.remove)
+        self.addCleanup(self.copy.clean_up)
         self.home = live.Home(image_dir=self.copy.folder)
-        self.addCleanup(self.home.remove)
+        self.addCleanup(self.home.clean_up)
 
     def assert_refused(self, *words):
         """By verify, by the doctor's row and by the node alike."""
@@ -175,7 +175,7 @@ class GoneWhileServing(unittest.TestCase):
     def test_red_then_green_again(self):
         """Eligibility is of now: an image that is taken away refuses the next lease with 403, before anything else."""
         copy = ImageCopy()
-        self.addCleanup(copy.remove)
+        self.addCleanup(copy.clean_up)
         node = live.Node(image_dir=copy.folder)
         self.addCleanup(node.clean_up)
         node.start()

@@ -222,7 +222,7 @@ class NeverUsable(unittest.TestCase):
 
     def refused(self, cmdline, seconds):
         copy = ImageCopy(cmdline)
-        self.addCleanup(copy.remove)
+        self.addCleanup(copy.clean_up)
         node = live.Node(image_dir=copy.folder, start_timeout_seconds=seconds)
         self.addCleanup(node.clean_up)
         node.start()

@@ -124,7 +124,7 @@ static const struct rule rules[] = {
     {"devices/panic/address", MAYBE, "type=isa iobase=0x505", NULL},
     {"seclabel", LABEL, "type=static model=dac relabel=no", NULL},
     {"seclabel", MAYBE, "type=dynamic model=apparmor|selinux relabel=yes", NULL},
-    {"seclabel/label", MANY, "", "*"},
+    {"seclabel/label", MANY, "", "@label|libvirt-*|system_u:*"},
     {"seclabel/imagelabel", MANY, "", "*"},
 };
 
@@ -144,19 +144,13 @@ static const char *field(const struct guest_spec *spec, const char *name, size_t
         const char *name;
         const char *value;
     } strings[] = {
-        {"name", spec->name},
-        {"uuid", spec->uuid},
-        {"node", spec->node_id},
-        {"lease", spec->lease_id},
-        {"machine", spec->machine},
-        {"kernel", spec->kernel},
-        {"initrd", spec->initrd},
-        {"cmdline", spec->cmdline},
-        {"emulator", spec->emulator},
-        {"overlay", spec->overlay},
-        {"base", spec->base},
-        {"console", spec->console_log},
-        {"cpu", spec->kvm ? "host-passthrough" : "maximum"},
+        {"name", spec->name},         {"uuid", spec->uuid},
+        {"node", spec->node_id},      {"lease", spec->lease_id},
+        {"machine", spec->machine},   {"kernel", spec->kernel},
+        {"initrd", spec->initrd},     {"cmdline", spec->cmdline},
+        {"emulator", spec->emulator}, {"overlay", spec->overlay},
+        {"base", spec->base},         {"console", spec->console_log},
+        {"label", spec->qemu_label},  {"cpu", spec->kvm ? "host-passthrough" : "maximum"},
     };
     const struct {
         const char *name;
@@ -181,19 +175,16 @@ static const char *field(const struct guest_spec *spec, const char *name, size_t
     return NULL;
 }
 
-/* Whether a value fits a pattern of `length` characters with its alternatives. */
+/* Whether a value fits one of the alternatives of a pattern of `length` characters. */
 static bool fits(const struct guest_spec *spec, const char *pattern, size_t length, const char *value)
 {
-    char number[24], one[128];
-    if (length && pattern[0] == '@') {
-        const char *wanted = field(spec, pattern + 1, length - 1, number);
-        return wanted && strcmp(wanted, value) == 0;
-    }
     for (const char *end = pattern + length; pattern <= end;) {
         const char *bar = memchr(pattern, '|', (size_t)(end - pattern));
         size_t size = (size_t)((bar ? bar : end) - pattern);
+        char one[128], number[24];
         snprintf(one, sizeof one, "%.*s", (int)size, pattern);
-        if (fnmatch(one, value, 0) == 0)
+        const char *wanted = one[0] == '@' ? field(spec, one + 1, size - 1, number) : NULL;
+        if (one[0] == '@' ? wanted && strcmp(wanted, value) == 0 : fnmatch(one, value, 0) == 0)
             return true;
         pattern += size + 1;
     }

@@ -1,0 +1,141 @@
+/* The journal: what is written is read back, what is torn or foreign is set aside. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "lease/journal.h"
+
+static char *home;
+
+static int make_home(void **state)
+{
+    (void)state;
+    char pattern[] = "/tmp/berthos-journal-XXXXXX";
+    home = text_copy(mkdtemp(pattern));
+    return home ? 0 : -1;
+}
+
+static int remove_home(void **state)
+{
+    (void)state;
+    CLEANUP_FREE char *command = text_format("rm -rf '%s'", home);
+    int status = system(command);
+    free(home);
+    return status;
+}
+
+static struct journal_record a_record(const char *id, enum journal_state in)
+{
+    struct journal_record record = {
+        .state = in,
+        .berth = 1,
+        .uuid = "11111111-2222-5333-8444-555555555555",
+        .shape = {2, 4, 40},
+        .started_ms = 1000,
+        .occupied_ms = 61999,
+        .ended_ms = 63000,
+        .reason = REASON_EXPIRED,
+    };
+    snprintf(record.id, sizeof record.id, "%s", id);
+    memset(record.owner, 'a', 64);
+    return record;
+}
+
+#define FIRST  "l_00000000000000000000000000000001"
+#define SECOND "l_00000000000000000000000000000002"
+#define THIRD  "l_00000000000000000000000000000003"
+
+static void written_and_read(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct journal journal;
+    struct journal_record record = a_record(FIRST, JOURNAL_ENDED), read;
+    struct lease_receipt receipt;
+    struct stat info;
+    assert_int_equal(journal_open(&journal, home, &err), 0);
+    assert_int_equal(stat(journal.folder, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0700);
+    assert_int_equal(journal_write(&journal, &record, &err), 0);
+    assert_int_equal(journal_read(&journal, FIRST, &read, &err), 0);
+    assert_memory_equal(&read.shape, &record.shape, sizeof read.shape);
+    assert_string_equal(read.owner, record.owner);
+    assert_int_equal(read.reason, REASON_EXPIRED);
+    journal_receipt(&read, &receipt);
+    assert_int_equal(receipt.occupancy_seconds, 61);
+    journal_close(&journal);
+}
+
+static void what_is_not_there(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct journal journal;
+    struct journal_record read;
+    assert_int_equal(journal_open(&journal, home, &err), 0);
+    assert_int_equal(journal_read(&journal, FIRST, &read, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_int_equal(journal_read(&journal, "../../etc/passwd", &read, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    journal_close(&journal);
+}
+
+static void unfinished_ones_are_found_and_torn_ones_set_aside(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct journal journal;
+    struct journal_record live = a_record(FIRST, JOURNAL_LIVE), ended = a_record(SECOND, JOURNAL_ENDED);
+    struct journal_record *found;
+    struct stat info;
+    size_t count;
+    assert_int_equal(journal_open(&journal, home, &err), 0);
+    assert_int_equal(journal_write(&journal, &live, &err), 0);
+    assert_int_equal(journal_write(&journal, &ended, &err), 0);
+    CLEANUP_FREE char *torn = text_format("%s/%s.json", journal.folder, THIRD);
+    CLEANUP_FREE char *aside = text_format("%s.broken", torn);
+    CLEANUP_FREE char *foreign = file_join(journal.folder, "notes.txt");
+    assert_int_equal(file_write_atomic(torn, 0600, "{\"schema\": \"bert", 16, &err), 0);
+    assert_int_equal(file_write_atomic(foreign, 0600, "x", 1, &err), 0);
+    assert_int_equal(journal_unfinished(&journal, &found, &count, &err), 0);
+    assert_int_equal(count, 1);
+    assert_string_equal(found[0].id, FIRST);
+    assert_int_equal(stat(aside, &info), 0);
+    assert_int_equal(stat(foreign, &info), 0);
+    free(found);
+    journal_close(&journal);
+}
+
+static void a_record_under_another_name_is_not_trusted(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct journal journal;
+    struct journal_record record = a_record(FIRST, JOURNAL_LIVE), read;
+    assert_int_equal(journal_open(&journal, home, &err), 0);
+    assert_int_equal(journal_write(&journal, &record, &err), 0);
+    CLEANUP_FREE char *from = text_format("%s/%s.json", journal.folder, FIRST);
+    CLEANUP_FREE char *to = text_format("%s/%s.json", journal.folder, SECOND);
+    assert_int_equal(rename(from, to), 0);
+    assert_int_equal(journal_read(&journal, SECOND, &read, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+    journal_close(&journal);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(written_and_read, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(what_is_not_there, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(unfinished_ones_are_found_and_torn_ones_set_aside, make_home,
+                                        remove_home),
+        cmocka_unit_test_setup_teardown(a_record_under_another_name_is_not_trusted, make_home, remove_home),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -19,13 +19,13 @@ static enum fact yes_if(bool value)
     return value ? FACT_YES : FACT_NO;
 }
 
-static void add_groups_of(const char *name, gid_t gid, struct probe_user *user)
+/* As libvirt does it: the label's group, and all groups of the user's own entry with its primary one. */
+static void add_groups_of(const struct passwd *passwd, struct probe_user *user)
 {
-    enum { MOST = sizeof user->groups / sizeof user->groups[0] };
-    int count = MOST - 1;
-    user->groups[0] = gid;
-    if (getgrouplist(name, gid, user->groups + 1, &count) < 0)
-        count = count > MOST - 1 ? MOST - 1 : count;
+    enum { MOST = sizeof user->groups / sizeof user->groups[0] - 1 };
+    int count = MOST;
+    if (getgrouplist(passwd->pw_name, passwd->pw_gid, user->groups + 1, &count) < 0)
+        count = MOST; /* it filled all there is and would have had more */
     user->group_count = 1 + (size_t)(count > 0 ? count : 0);
 }
 
@@ -54,7 +54,7 @@ static void find_user(const struct hypervisor_facts *found, struct probe_user *u
     user->groups[0] = (gid_t)gid;
     user->group_count = 1;
     if (getpwuid_r(user->uid, &entry, buffer, sizeof buffer, &passwd) == 0 && passwd)
-        add_groups_of(passwd->pw_name, (gid_t)gid, user);
+        add_groups_of(passwd, user);
 }
 
 static void name_user(const struct probe_user *user, struct runtime_facts *facts)

@@ -69,7 +69,8 @@ uint64_t session_post(struct display *display, const unsigned char *bytes, size_
             error_set(err, ERROR_GUEST_FAILED, "the guest's display takes no more input; try again");
         return 0;
     }
-    memcpy(display->outbox + display->outbox_size, bytes, size);
+    if (size > 0)
+        memcpy(display->outbox + display->outbox_size, bytes, size);
     memcpy(display->outbox + display->outbox_size + size, ping_message, sizeof ping_message);
     display->outbox_size += size + sizeof ping_message;
     session_wake(display);

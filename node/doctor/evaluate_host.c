@@ -12,8 +12,7 @@ static int64_t largest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Free vCPUs; an unknown figure is 0. More than one vCPU a CPU is for emulated guests alone. */
-static int64_t free_vcpu(const struct config *config, const struct capacity_facts *capacity)
+int64_t capacity_free_vcpu(const struct config *config, const struct capacity_facts *capacity)
 {
     if (capacity->given_known != FACT_YES || capacity->cpus <= 0 || capacity->vcpu_given < 0)
         return 0;
@@ -35,7 +34,7 @@ void judge_capacity(struct verdict *verdict)
 {
     const struct config *config = verdict->config;
     const struct capacity_facts *capacity = &verdict->facts->capacity;
-    int64_t vcpu = free_vcpu(config, capacity);
+    int64_t vcpu = capacity_free_vcpu(config, capacity);
     int64_t mem_mib =
         capacity->mem_free_mib > 0 ? capacity->mem_free_mib + largest(0, capacity->own_mem_mib) : 0;
     int64_t need_vcpu = largest(CAPACITY_MIN_VCPU, config->vcpu);

@@ -139,7 +139,11 @@ struct report *doctor_run(const struct doctor_options *options, struct error *er
         hypervisor = own = hypervisor_new(options->config->libvirt_uri, &reason);
     PROBE_COPY(examination.facts.runtime.error, reason.text);
     bool canary = options->deep || options->intent != INTENT_PRIVATE;
+    if (hypervisor)
+        hypervisor_hold(hypervisor);
     examine(&examination, hypervisor, canary);
+    if (hypervisor)
+        hypervisor_release(hypervisor);
 
     struct config config = *options->config; /* shallow: a simulated case changes fields, never frees them */
     enum config_intent intent = options->intent;

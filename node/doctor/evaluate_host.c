@@ -240,7 +240,7 @@ void judge_confinement(struct verdict *verdict)
     else
         look_at_configuration(facts, &lacks);
     const char *source = verdict->deep ? "the canary's process" : "libvirt's configuration";
-    if (verdict->deep && facts->canary.started != FACT_YES)
+    if (verdict->deep && facts->canary.started != FACT_YES && facts->canary.labelled == FACT_UNKNOWN)
         verdict_say(
             verdict, ROW_CONFINEMENT, verdict_public_only(verdict),
             "no canary was started, so no process could be looked at; see the rows egress, runtime and "

@@ -16,9 +16,9 @@ Leases one desktop on this host, end to end, and prints the receipt. Run it as r
   --skip-build     use the binary that build/release has
   -h, --help       this help
 
-The node's home is $BERTHOS_HOME (default ~/.berthos). A node.toml that this script did not write is never touched and
-never used: then the folder quickstart/ in that home is taken instead. Where this host has no usable KVM the guest runs
-by software emulation (accel = "tcg"), which is slow and for trying out only.
+The node's home is $BERTHOS_HOME (default ~/.berthos). One with a node.toml that this script did not write, or from
+which a node is running, is left alone, and the folder quickstart in it taken instead. Where this host has no usable KVM
+the guest runs by software emulation (accel = "tcg"), which is slow and for trying out only.
 USAGE
 }
 
@@ -126,18 +126,25 @@ build() {
     )
 }
 
-# The first home whose node.toml is not there yet, or is ours for this image.
+# Whether a home is this script's to use: its node.toml is not there yet or was written here for this image, and no node
+# runs from it (the one of an earlier --keep, or the operator's own).
+home_is_usable() {
+    if [[ -e $1/node.toml ]]; then
+        grep -qxF "$marker" "$1/node.toml" && grep -qxF "image = \"$image\"" "$1/node.toml" || return 1
+    fi
+    # Without a pairing of its own, status would ask whatever node is at the usual address.
+    [[ ! -e $1/client.toml ]] || ! BERTHOS_HOME=$1 berth status >/dev/null 2>&1
+}
+
 choose_home() {
     local base=${BERTHOS_HOME:-$HOME/.berthos} candidate
     for candidate in "$base" "$base/quickstart" "$base/quickstart-${image//:/-}"; do
-        BERTHOS_HOME=$candidate
-        [[ -e $candidate/node.toml ]] || break
-        grep -qxF "$marker" "$candidate/node.toml" && grep -qxF "image = \"$image\"" "$candidate/node.toml" && break
+        home_is_usable "$candidate" || continue
+        export BERTHOS_HOME=$candidate
+        [[ $candidate == "$base" ]] || say "$base is in use and stays as it is; this run takes $candidate."
+        return
     done
-    export BERTHOS_HOME
-    if [[ $BERTHOS_HOME != "$base" ]]; then
-        say "$base has a node.toml of its own, which stays as it is; this run uses $BERTHOS_HOME."
-    fi
+    fail "every home this script may use is taken: is a node of an earlier --keep running? BERTHOS_HOME=$base/quickstart berth status"
 }
 
 row() { jq -er --arg id "$1" '.checks[] | select(.id == $id) | .'"$2" <<<"$report"; }
@@ -152,28 +159,24 @@ configure() {
     choose_home
     if [[ ! -e $BERTHOS_HOME/node.toml ]]; then
         ask_doctor
-        local accel=kvm
+        local accel=kvm detail
+        detail=$(row kvm detail | tr '\n' ' ')
         if [[ $(row kvm status) != pass ]]; then
+            say "This host has NO USABLE KVM: $detail"
             accel=tcg
         fi
         (
             umask 077
             mkdir -p "$BERTHOS_HOME"
-            printf '%s\n' "$marker" \
-                "# It asked the doctor for the row kvm, which said: $(row kvm status): $(row kvm detail | tr -d '\000-\037')" \
+            printf '%s\n' "$marker" "# The doctor's row kvm said: $(row kvm status): $detail" \
                 'intent = "private"' "image = \"$image\"" "accel = \"$accel\"" >"$BERTHOS_HOME/node.toml"
         )
         say "wrote $BERTHOS_HOME/node.toml"
     fi
     ask_doctor
-    case $(row kvm status) in
-    pass) say "KVM works here: the guest runs at hardware speed." ;;
-    *)
-        say ""
-        say "This host has no usable KVM, or node.toml does without: $(row kvm detail)"
+    if [[ $(row kvm status) == warn ]]; then
         say "The guest runs by SOFTWARE EMULATION (accel = \"tcg\"), in a private node: slow, for trying out only."
-        ;;
-    esac
+    fi
 }
 
 make_image() {
@@ -210,7 +213,10 @@ start_node() {
             say "listening at $url"
             return
         fi
-        alive "$node_pid" || fail "the node did not start: $(tail -n 5 "$out/node.log")"
+        alive "$node_pid" || {
+            node_pid=''
+            fail "the node did not start: $(tail -n 5 "$out/node.log")"
+        }
         sleep 0.1
     done
     fail "the node does not answer after two minutes; its log is $out/node.log"
@@ -218,16 +224,17 @@ start_node() {
 
 pair() {
     step "Pair"
-    local code
-    code=$(curl -fsS -m 5 "$url/v1/pairing" | jq -er .code) || fail "the node gave no pairing code"
-    berth pair --url "$url" --code "$code" >&2
+    berth pair --url "$url" >&2
 }
 
 lease() {
     step "Lease"
     # From here on an interrupted run may have a lease whose id it never saw.
     lease_asked=true
-    berth up --json >"$out/lease.json"
+    berth up --json >"$out/lease.json" || {
+        lease_asked=false
+        fail "there is no lease; the node's log is $out/node.log"
+    }
     lease_id=$(jq -er .id "$out/lease.json")
     say "lease $lease_id is live after $SECONDS s of this script"
 }
@@ -235,11 +242,11 @@ lease() {
 # A screenshot once the picture has stood still for half a second, or after ten seconds of change.
 look() { # FILE
     local turn
-    berth screenshot -o "$1" >&2
+    berth screenshot -o "$1" >/dev/null
     for ((turn = 0; turn < 20; turn++)); do
         sleep 0.5
         cp "$1" "$1.before"
-        berth screenshot -o "$1" 2>/dev/null
+        berth screenshot -o "$1" >/dev/null
         cmp -s "$1" "$1.before" && break
     done
     rm -f "$1.before"
@@ -294,7 +301,7 @@ NEXT
   export PATH=${path%/*}:\$PATH${home:+
   $home}
   berth node up                      in one terminal: prints its pairing code
-  berth pair --code XXXX-XXXX        in another: with that code, once
+  berth pair                         in another, once
   berth up                           leases a desktop
   berth screenshot -o screen.png
   berth act '{"op": "type", "text": "hello"}'

@@ -350,80 +350,6 @@ static void test_the_written_file(void **state)
     assert_int_equal(kept->vcpu, 7);
 }
 
-static void test_words(void **state)
-{
-    (void)state;
-    enum config_intent intent = INTENT_PRIVATE;
-    assert_true(config_intent_from("public", &intent));
-    assert_int_equal(intent, INTENT_PUBLIC);
-    assert_false(config_intent_from("Public", &intent));
-    assert_false(config_intent_from("", &intent));
-    assert_string_equal(config_class_word(CLASS_LAPTOP), "laptop");
-    assert_string_equal(config_chassis_word(CHASSIS_SERVER), "server");
-    assert_string_equal(config_intent_word(INTENT_PRIVATE), "private");
-    assert_string_equal(config_guest_os_word(GUEST_OS_WINDOWS_PRO), "windows-pro-oem");
-    assert_string_equal(config_accel_word(ACCEL_TCG), "tcg");
-    assert_string_equal(config_warm_word(WARM_DISK), "disk");
-    assert_string_equal(config_warm_word((enum config_warm)99), "unknown");
-}
-
-static void test_loopback(void **state)
-{
-    (void)state;
-    static const char *const inside[] = {"127.0.0.1", "127.255.255.254", "::1", "0:0:0:0:0:0:0:1"};
-    static const char *const outside[] = {
-        "0.0.0.0", "128.0.0.1",  "10.0.0.1",         "::",    "localhost",   "",
-        "127.1",   "127.0.0.1 ", "::ffff:127.0.0.1", "[::1]", "127.0.0.1:80"};
-    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
-        if (!config_bind_is_loopback(inside[i]))
-            fail_msg("%s is loopback", inside[i]);
-    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
-        if (config_bind_is_loopback(outside[i]))
-            fail_msg("%s is not loopback", outside[i]);
-}
-
-static void test_where_home_is(void **state)
-{
-    (void)state;
-    setenv("BERTHOS_HOME", "/srv/b//", 1);
-    CLEANUP_FREE char *set = config_home();
-    assert_string_equal(set, "/srv/b");
-    setenv("BERTHOS_HOME", "b", 1);
-    CLEANUP_FREE char *relative = config_home();
-    assert_int_equal(relative[0], '/');
-    assert_string_equal(relative + strlen(relative) - 2, "/b");
-    setenv("BERTHOS_HOME", "", 1);
-    setenv("HOME", "/home/a", 1);
-    CLEANUP_FREE char *plain = config_home();
-    assert_string_equal(plain, "/home/a/.berthos");
-    unsetenv("BERTHOS_HOME");
-}
-
-static void test_home_is_ours_alone(void **state)
-{
-    (void)state;
-    struct error err = ERROR_INIT;
-    struct stat info;
-    CLEANUP_FREE char *inner = file_join(home, "inner");
-    assert_int_equal(config_make_home(inner, &err), 0);
-    assert_int_equal(stat(inner, &info), 0);
-    assert_int_equal(info.st_mode & 07777, 0700);
-    assert_int_equal(config_make_home(inner, &err), 0);
-    for (mode_t bit = 1; bit <= 040; bit <<= 1) {
-        assert_int_equal(chmod(inner, 0700 | bit), 0);
-        assert_int_equal(config_make_home(inner, &err), -1);
-        assert_int_equal(err.code, ERROR_CONFIG);
-        assert_non_null(strstr(err.text, "chmod 700"));
-    }
-    assert_int_equal(chmod(inner, 0700), 0);
-    if (geteuid() == 0) {
-        assert_int_equal(chown(inner, 65534, 65534), 0);
-        assert_int_equal(config_make_home(inner, &err), -1);
-        assert_non_null(strstr(err.text, "belongs to nobody"));
-    }
-    assert_int_equal(rmdir(inner), 0);
-}
-
 /* roff writes a hyphen that is to be copied as "\-". */
 static char *without_roff(const char *roff)
 {
@@ -478,10 +404,6 @@ int main(void)
         WITH_HOME(test_syntax_errors_have_a_place),
         WITH_HOME(test_what_is_no_file_of_ours),
         WITH_HOME(test_the_written_file),
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_loopback),
-        WITH_HOME(test_where_home_is),
-        WITH_HOME(test_home_is_ours_alone),
         cmocka_unit_test(test_manual_has_the_same_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -183,7 +183,7 @@ void commands_flip_due(struct guest *guest)
 
 static void run_mode(struct guest *guest, struct request *request)
 {
-    char *height_word = strchr(request->words[1], 'x');
+    char *height_word = strchr(request->words[1], 'x'), picture[GUEST_LINE_MAX / 2];
     int64_t width, height;
 
     if (!height_word) {
@@ -194,12 +194,14 @@ static void run_mode(struct guest *guest, struct request *request)
     if (!number(request, request->words[1], 10, SIZE_MIN, SIZE_MAX_PIXELS, &width) ||
         !number(request, height_word, 10, SIZE_MIN, SIZE_MAX_PIXELS, &height))
         return;
-    if (display_resize(&guest->screen.display, (uint32_t)width, (uint32_t)height) < 0) {
+    finish_flip(guest, "the display changed its size");
+    if (screen_resize(&guest->screen, (uint32_t)width, (uint32_t)height, false) < 0) {
         refuse(request, "the display cannot be %lldx%lld: %s", (long long)width, (long long)height,
                strerror(errno));
         return;
     }
-    show(guest, request, guest->screen.paint);
+    screen_describe(&guest->screen, picture, sizeof(picture));
+    accept_with(request, "%s", picture);
 }
 
 static void run_mark(struct guest *guest, struct request *request)

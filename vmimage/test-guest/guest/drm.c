@@ -78,7 +78,7 @@ static struct drm_mode_modeinfo make_mode(uint32_t width, uint32_t height)
     return mode;
 }
 
-/* Unmaps and frees what display_open() and display_resize() made; zeros are fine. */
+/* Unmaps and frees what make_buffer() made; zeros are fine. */
 static void drop_buffer(int fd, uint8_t *pixels, uint64_t size_bytes, uint32_t framebuffer_id,
                         uint32_t handle)
 {
@@ -121,7 +121,7 @@ static int make_buffer(struct display *display)
     return 0;
 }
 
-int display_resize(struct display *display, uint32_t width, uint32_t height)
+int display_show(struct display *display, uint32_t width, uint32_t height, display_draw *draw, void *context)
 {
     struct display next = {.fd = display->fd,
                            .connector_id = display->connector_id,
@@ -137,6 +137,8 @@ int display_resize(struct display *display, uint32_t width, uint32_t height)
     int reason;
 
     if (shown) {
+        if (draw)
+            draw(&next, context);
         crtc.fb_id = next.framebuffer_id;
         shown = card_ioctl(next.fd, DRM_IOCTL_MODE_SETCRTC, &crtc) == 0;
     }
@@ -171,9 +173,7 @@ int display_open(struct display *display)
     }
     /* virtio-gpu drives its first scanout from its first CRTC; there is no other pairing to find. */
     display->crtc_id = crtcs[0];
-    if (find_connector(display, connectors, resources.count_connectors) < 0)
-        return -1;
-    return display_resize(display, display->width, display->height);
+    return find_connector(display, connectors, resources.count_connectors);
 }
 
 int display_flush(const struct display *display, uint32_t x, uint32_t y, uint32_t width, uint32_t height)

@@ -19,11 +19,16 @@ struct display {
     uint8_t *pixels; /* mapped; 32 bits a pixel, 0x00RRGGBB little-endian */
 };
 
-/* Opens the first card and shows a buffer of the connector's preferred size. 0, or -1 with errno. */
+/* Draws what a new buffer shall show before it is shown. */
+typedef void display_draw(const struct display *display, void *context);
+
+/* Opens the first card; the connector's preferred size goes into *display, nothing is shown yet. 0, or -1
+ * with errno. */
 int display_open(struct display *display);
 
-/* Shows a buffer of another size in place of the present one. 0, or -1 with errno and nothing changed. */
-int display_resize(struct display *display, uint32_t width, uint32_t height);
+/* Shows a buffer of this size in place of the present one, drawn by `draw` (NULL leaves it black). 0, or -1
+ * with errno and nothing changed. */
+int display_show(struct display *display, uint32_t width, uint32_t height, display_draw *draw, void *context);
 
 /* Row y of the buffer, display->width pixels. */
 static inline uint32_t *display_row(const struct display *display, uint32_t y)

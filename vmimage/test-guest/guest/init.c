@@ -112,15 +112,17 @@ static void loop(struct guest *guest, int control_fd, int signal_fd, pid_t agent
     }
 }
 
-static void show_first(struct guest *guest, const struct boot_wishes *wishes)
+static void show_first(struct screen *screen, const struct boot_wishes *wishes)
 {
-    if (display_open(&guest->screen.display) < 0)
+    struct display *display = &screen->display;
+
+    screen->paint = (struct paint){PAINT_PATTERN, (uint32_t)wishes->seed};
+    if (display_open(display) < 0)
         guest_say("there is no display: %s", strerror(errno));
-    else if (wishes->paint &&
-             screen_paint(&guest->screen, (struct paint){PAINT_PATTERN, (uint32_t)wishes->seed}) < 0)
-        guest_say("the first pattern cannot be shown: %s", strerror(errno));
+    else if (screen_resize(screen, display->width, display->height, !wishes->paint) < 0)
+        guest_say("the display cannot be shown: %s", strerror(errno));
     else
-        guest_say("the display is up, %ux%u", guest->screen.display.width, guest->screen.display.height);
+        guest_say("the display is up, %ux%u", display->width, display->height);
 }
 
 int init_main(void)
@@ -135,7 +137,7 @@ int init_main(void)
         guest_say("the file systems cannot be mounted: %s", strerror(errno));
     wishes = boot_wishes();
     boot_modules("/etc/modules-display");
-    show_first(&guest, &wishes);
+    show_first(&guest.screen, &wishes);
     boot_modules("/etc/modules-other");
 
     sigemptyset(&children);

@@ -115,7 +115,19 @@ static void take_event(struct input *input, const struct input_device *device,
     }
 }
 
-static void read_device(struct input *input, const struct input_device *device)
+/* Lights and repeat settings come back from the kernel as events; they are ours and no input, and neither is
+ * the report that ends a packet of nothing else. */
+static bool is_input(struct input_device *device, const struct input_event *event)
+{
+    bool report = event->type == EV_SYN && event->code == SYN_REPORT;
+
+    if (event->type == EV_LED || event->type == EV_REP || (report && device->unreported == 0))
+        return false;
+    device->unreported = report ? 0 : device->unreported + 1;
+    return true;
+}
+
+static void read_device(struct input *input, struct input_device *device)
 {
     static const char *const names[] = {[INPUT_KEYBOARD] = "keyboard",
                                         [INPUT_TABLET] = "tablet",
@@ -124,22 +136,25 @@ static void read_device(struct input *input, const struct input_device *device)
     struct input_event events[EVENTS_AT_ONCE];
     char lines[EVENTS_AT_ONCE * LINE_BYTES_MAX];
     ssize_t got = read(device->fd, events, sizeof(events));
-    size_t count = got > 0 ? (size_t)got / sizeof(events[0]) : 0, length = 0;
+    size_t count = got > 0 ? (size_t)got / sizeof(events[0]) : 0, length = 0, recorded = 0;
 
     pthread_mutex_lock(&input->lock);
     for (size_t i = 0; i < count; i++) {
         const struct input_event *event = &events[i];
 
+        if (!is_input(device, event))
+            continue;
         take_event(input, device, event);
+        recorded++;
         length += (size_t)snprintf(lines + length, sizeof(lines) - length,
                                    "{\"t_us\":%lld,\"device\":\"%s\",\"type\":%u,\"code\":%u,\"value\":%d}\n",
                                    (long long)event->input_event_sec * 1000000 + event->input_event_usec,
                                    names[device->kind], event->type, event->code, event->value);
     }
-    if (count > 0 && write(input->events_fd, lines, length) == (ssize_t)length)
-        input->state.events += count;
+    if (recorded > 0 && write(input->events_fd, lines, length) == (ssize_t)length)
+        input->state.events += recorded;
     else
-        input->state.events_lost += count;
+        input->state.events_lost += recorded;
     pthread_mutex_unlock(&input->lock);
 }
 
@@ -182,9 +197,13 @@ int input_start(struct input *input)
 
 void input_reset(struct input *input)
 {
+    bool caps_lock;
+
     pthread_mutex_lock(&input->lock);
+    caps_lock = input->text.caps_lock;
     text_reset(&input->text);
-    show_caps_lock(input);
+    if (caps_lock)
+        show_caps_lock(input);
     if (ftruncate(input->events_fd, 0) < 0 || ftruncate(input->text_fd, 0) < 0)
         guest_say("events and text cannot be emptied: %s", strerror(errno));
     input->state.events = input->state.events_lost = 0;

@@ -19,6 +19,7 @@ enum { INPUT_DEVICES_MAX = 16, INPUT_BUTTONS_MAX = 8 };
 struct input_device {
     int fd;
     enum input_device_kind kind;
+    uint32_t unreported; /* events recorded since its last SYN_REPORT */
 };
 
 /* Where the pointer is, as the tablet's own numbers. */

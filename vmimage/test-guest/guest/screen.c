@@ -1,5 +1,6 @@
 #include "screen.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -54,20 +55,46 @@ static void record(const struct screen *screen)
     close(fd);
 }
 
-int screen_paint(struct screen *screen, struct paint paint)
+/* A display_draw(): the whole picture, into a buffer that the host does not see yet. */
+static void draw(const struct display *display, void *context)
 {
-    const struct display *display = &screen->display;
+    const struct paint *paint = context;
 
-    screen->paint = paint;
-    screen->marked = false;
     for (uint32_t y = 0; y < display->height; y++)
-        paint_row(&paint, y, display->width, display_row(display, y));
-    if (display_flush(display, 0, 0, display->width, display->height) < 0)
-        return -1;
+        paint_row(paint, y, display->width, display_row(display, y));
+}
+
+static void count(struct screen *screen)
+{
+    screen->marked = false;
     screen->shown_us = guest_now_us();
     if (screen->sequence++ == 0)
         screen->first_shown_us = screen->shown_us;
     record(screen);
+}
+
+int screen_paint(struct screen *screen, struct paint paint)
+{
+    const struct display *display = &screen->display;
+
+    if (!display->pixels) {
+        errno = ENODEV;
+        return -1;
+    }
+    screen->paint = paint;
+    draw(display, &paint);
+    if (display_flush(display, 0, 0, display->width, display->height) < 0)
+        return -1;
+    count(screen);
+    return 0;
+}
+
+int screen_resize(struct screen *screen, uint32_t width, uint32_t height, bool black)
+{
+    if (display_show(&screen->display, width, height, black ? NULL : draw, &screen->paint) < 0)
+        return -1;
+    if (!black)
+        count(screen);
     return 0;
 }
 
@@ -92,6 +119,10 @@ int screen_mark(struct screen *screen, const struct input_pointer *pointer)
 {
     bool was_marked = screen->marked;
 
+    if (!screen->display.pixels) {
+        errno = ENODEV;
+        return -1;
+    }
     screen->marked = false;
     if (was_marked && redraw_mark(screen) < 0)
         return -1;

@@ -25,6 +25,10 @@ struct screen {
  * GUEST_PAINTS. 0, or -1 with errno. */
 int screen_paint(struct screen *screen, struct paint paint);
 
+/* Shows a buffer of this size; the present picture is on it when it appears (`black`: nothing is, and no
+ * picture is counted). 0, or -1 with errno and nothing changed. */
+int screen_resize(struct screen *screen, uint32_t width, uint32_t height, bool black);
+
 /* Where the tablet's position lies on the display, in pixels: round(raw * width / max). */
 void screen_pointer(const struct screen *screen, const struct input_pointer *pointer, uint32_t *x,
                     uint32_t *y);

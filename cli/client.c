@@ -1,0 +1,206 @@
+#include "client.h"
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "protocol/error.h"
+
+enum { CONNECT_TIMEOUT_MS = 5000, ANSWER_MAX_BYTES = 1024 * 1024 };
+
+struct client {
+    CURL *curl;
+    char *url;   /* owned */
+    char *token; /* NULL for none. Owned */
+};
+
+CLEANUP_DEFINE(slist, struct curl_slist *, curl_slist_free_all);
+
+/* What the body of an answer grows in. */
+struct body {
+    char *data;
+    size_t size, max_bytes;
+    bool too_large;
+};
+
+struct client *client_new(const char *url, const char *token)
+{
+    static bool ready;
+    if (!ready && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        abort();
+    ready = true;
+    struct client *client = calloc(1, sizeof *client);
+    if (!client || !(client->curl = curl_easy_init()))
+        abort();
+    client->url = text_copy(url);
+    client->token = text_copy(token);
+    return client;
+}
+
+void client_free(struct client *client)
+{
+    if (!client)
+        return;
+    curl_easy_cleanup(client->curl);
+    free(client->url);
+    free(client->token);
+    free(client);
+}
+
+void client_answer_clear(struct client_answer *answer)
+{
+    free(answer->type);
+    free(answer->data);
+    memset(answer, 0, sizeof *answer);
+}
+
+static size_t take(char *data, size_t size, size_t count, void *context)
+{
+    struct body *body = context;
+    size_t more = size * count; /* curl: size is 1 */
+    if (more > body->max_bytes - body->size) {
+        body->too_large = true;
+        return 0;
+    }
+    char *larger = realloc(body->data, body->size + more + 1);
+    if (!larger)
+        return 0;
+    body->data = larger;
+    memcpy(body->data + body->size, data, more);
+    body->size += more;
+    body->data[body->size] = '\0';
+    return more;
+}
+
+/* Called about once a second also when nothing moves; not 0 ends the transfer. */
+static int watch(void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
+{
+    const atomic_bool *cancel = context;
+    (void)down_total;
+    (void)down;
+    (void)up_total;
+    (void)up;
+    return cancel && atomic_load(cancel);
+}
+
+static struct curl_slist *headers_of(const struct client *client, const struct client_request *request)
+{
+    struct curl_slist *list = NULL;
+    if (client->token) {
+        CLEANUP_FREE char *line = text_format("Authorization: Bearer %s", client->token);
+        list = curl_slist_append(list, line);
+    }
+    if (request->body)
+        list = curl_slist_append(list, "Content-Type: application/json");
+    /* no "Expect: 100-continue": it costs a second with servers that do not answer it */
+    return curl_slist_append(list, "Expect:");
+}
+
+static void configure(struct client *client, const struct client_request *request, struct body *body)
+{
+    CURL *curl = client->curl;
+    curl_easy_reset(curl); /* the connection stays */
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "berth/" BERTHOS_VERSION);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms);
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, watch);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, (void *)request->cancel);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+}
+
+static int explain(const struct client *client, const struct client_request *request, CURLcode code,
+                   const struct body *body, struct error *err)
+{
+    if (body->too_large)
+        return error_set(err, ERROR_TOO_LARGE, "the answer of %s to %s %s is larger than %zu bytes",
+                         client->url, request->method, request->path, body->max_bytes);
+    switch (code) {
+    case CURLE_COULDNT_CONNECT:
+        return error_set(err, ERROR_NOT_FOUND, "no node answers at %s; start one with: berth node up",
+                         client->url);
+    case CURLE_OPERATION_TIMEDOUT:
+        return error_set(err, ERROR_TIMEOUT, "the node at %s did not answer %s %s in time (%ld s)",
+                         client->url, request->method, request->path, request->timeout_ms / 1000);
+    case CURLE_ABORTED_BY_CALLBACK:
+        return error_set(err, ERROR_TIMEOUT, "interrupted");
+    case CURLE_GOT_NOTHING:
+    case CURLE_RECV_ERROR:
+    case CURLE_SEND_ERROR:
+    case CURLE_PARTIAL_FILE:
+        return error_set(
+            err, ERROR_INTERNAL,
+            "the node at %s closed the connection without a whole answer (%s); if it has stopped, "
+            "start it with: berth node up",
+            client->url, curl_easy_strerror(code));
+    default:
+        return error_set(err, ERROR_INTERNAL, "cannot ask the node at %s: %s", client->url,
+                         curl_easy_strerror(code));
+    }
+}
+
+/* A refusal: the node's own sentence, or that this is no node. */
+static int refusal(const struct client *client, const struct client_answer *answer, struct error *err)
+{
+    struct error ignored = ERROR_INIT;
+    const char *sentence, *word = "";
+    CLEANUP_JSON json_t *document = document_parse(answer->data, answer->size, &ignored);
+    if (!document || document_string(document, "error", &sentence, &ignored) < 0)
+        return error_set(err, ERROR_INTERNAL, "what answers at %s is not a Berthos node (HTTP %ld)",
+                         client->url, answer->status);
+    document_maybe_string(document, "code", &word, &ignored);
+    bool hint = answer->status == 401 && !strstr(sentence, "berth pair");
+    return error_set(err, protocol_error_code(word), "%s%s", sentence, hint ? "; run: berth pair" : "");
+}
+
+int client_send(struct client *client, const struct client_request *request, struct client_answer *answer,
+                struct error *err)
+{
+    struct body body = {.max_bytes = request->max_bytes ? request->max_bytes : ANSWER_MAX_BYTES};
+    CLEANUP_FREE char *url = text_format("%s%s", client->url, request->path);
+    CLEANUP_FREE char *text = request->body ? document_text(request->body) : NULL;
+    CLEANUP(cleanup_slist) struct curl_slist *headers = headers_of(client, request);
+    configure(client, request, &body);
+    curl_easy_setopt(client->curl, CURLOPT_URL, url);
+    curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, headers);
+    if (text || strcmp(request->method, "POST") == 0)
+        curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, text ? text : "");
+    CURLcode code = curl_easy_perform(client->curl);
+
+    char *type = NULL;
+    CLEANUP_CLIENT_ANSWER struct client_answer got = {0};
+    curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &got.status);
+    curl_easy_getinfo(client->curl, CURLINFO_CONTENT_TYPE, &type);
+    got.type = text_copy(type ? type : "");
+    got.data = body.data ? body.data : text_copy("");
+    got.size = body.size;
+    if (code != CURLE_OK)
+        return explain(client, request, code, &body, err);
+    if (got.status < 200 || got.status > 299)
+        return refusal(client, &got, err);
+    *answer = got;
+    memset(&got, 0, sizeof got);
+    return 0;
+}
+
+json_t *client_ask(struct client *client, const struct client_request *request, struct error *err)
+{
+    CLEANUP_CLIENT_ANSWER struct client_answer answer = {0};
+    if (client_send(client, request, &answer, err) < 0)
+        return NULL;
+    if (answer.status == 204)
+        return json_null();
+    json_t *document = document_parse(answer.data, answer.size, err);
+    if (!document)
+        error_prefix(err, "the answer of %s to %s %s", client->url, request->method, request->path);
+    return document;
+}

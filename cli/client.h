@@ -1,0 +1,56 @@
+/*
+ * The client's side of HTTP (libcurl). A node is on loopback: proxies are ignored, redirects are not
+ * followed, answers are bounded. A refusal of the node becomes an error with its own sentence and code.
+ */
+#ifndef BERTHOS_CLI_CLIENT_H
+#define BERTHOS_CLI_CLIENT_H
+
+#include <jansson.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+
+/* One connection to one node; used by one thread at a time. */
+struct client;
+
+enum { CLIENT_TIMEOUT_MS = 30000, CLIENT_NO_TIMEOUT = 0 };
+
+struct client_request {
+    const char *method, *path; /* borrowed */
+    const json_t *body;        /* borrowed; NULL for none */
+    long timeout_ms;           /* CLIENT_NO_TIMEOUT waits for ever */
+    size_t max_bytes;          /* of the answer; 0 for 1 MiB */
+    const atomic_bool *cancel; /* NULL, or ends the request within a second once it is true */
+};
+
+struct client_answer {
+    long status; /* 200..299 */
+    char *type;  /* Content-Type, "" when there is none. Owned */
+    char *data;  /* terminated. Owned */
+    size_t size;
+};
+
+/* url: as url_read() gives it. token: NULL to go without. Both are copied. Never NULL. *Owned*. */
+struct client *client_new(const char *url, const char *token);
+
+/*
+ * Sends a request and waits for its answer. -1 when no node answers, the time is over, or the answer is a
+ * refusal. The answer is cleared with client_answer_clear().
+ */
+int client_send(struct client *client, const struct client_request *request, struct client_answer *answer,
+                struct error *err);
+
+/* The same for a JSON answer; 204 gives json_null(). A new reference. */
+json_t *client_ask(struct client *client, const struct client_request *request, struct error *err);
+
+void client_answer_clear(struct client_answer *answer);
+#define CLEANUP_CLIENT_ANSWER CLEANUP(client_answer_clear)
+
+void client_free(struct client *client);
+CLEANUP_DEFINE(client, struct client *, client_free);
+#define CLEANUP_CLIENT CLEANUP(cleanup_client)
+
+#endif

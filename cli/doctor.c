@@ -1,0 +1,110 @@
+/* berth doctor: may this host host? */
+#include "doctor/doctor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "command.h"
+#include "config/config.h"
+#include "doctor_table.h"
+#include "protocol/report.h"
+
+enum { KEY_INTENT = 0x200, KEY_SIMULATE, KEY_DEEP };
+
+struct arguments {
+    bool has_intent, json, deep;
+    enum config_intent intent;
+    const char *simulate;
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case KEY_INTENT:
+        if (!config_intent_from(arg, &arguments->intent))
+            argp_error(state, "--intent is private or public, not \"%s\"", arg);
+        arguments->has_intent = true;
+        return 0;
+    case OPTION_JSON:
+        arguments->json = true;
+        return 0;
+    case KEY_SIMULATE:
+        arguments->simulate = arg;
+        return 0;
+    case KEY_DEEP:
+        arguments->deep = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        argp_error(state, "\"%s\" is too much", arg);
+        return EINVAL;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option options[] = {
+    {"intent", KEY_INTENT, "INTENT", 0, "private or public (default: as node.toml says)", 0},
+    HELP_JSON,
+    {"simulate", KEY_SIMULATE, "CASE", 0,
+     "Judge this host as if it had one defect: laptop, missing-image, bind-all, stale-labels, "
+     "tampered-image, "
+     "no-kvm, emulated-kvm, no-libvirt, low-memory, low-cpu, wifi, battery, unconfined, nic",
+     0},
+    {"deep", KEY_DEEP, NULL, 0, "Start a paused canary guest also in private intent, and inspect its process",
+     0},
+    {0},
+};
+
+static const struct argp usage = {
+    .options = options,
+    .parser = parse,
+    .doc =
+        "Look at this host and say, row by row, whether it may lease guests; a row that cannot be looked at "
+        "fails."
+        "\v" HELP_EXIT " Every row that the intent requires passes: 0. A simulated defect always gives 1.\n\n"
+        "Examples:\n"
+        "  berth doctor\n"
+        "  berth doctor --intent public --json\n"
+        "  berth doctor --simulate tampered-image\n",
+};
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct error err = ERROR_INIT;
+    struct arguments arguments = {0};
+    command_parse(command, argc, argv, &arguments);
+
+    CLEANUP_FREE char *home = config_home();
+    if (config_make_home(home, &err) < 0)
+        return terminal_fail(&err);
+    CLEANUP_CONFIG struct config *config = config_load(home, &err);
+    if (!config)
+        return terminal_fail(&err);
+    struct doctor_options doctor = {
+        .config = config,
+        .intent = arguments.has_intent ? arguments.intent : config->intent,
+        .simulate = arguments.simulate,
+        .deep = arguments.deep,
+        .progress = terminal_progress,
+    };
+    CLEANUP_REPORT struct report *report = doctor_run(&doctor, &err);
+    terminal_update(NULL);
+    if (!report) {
+        terminal_say("%s: %s", argv[0], err.text);
+        return err.code == ERROR_BAD_REQUEST ? EXIT_USAGE : EXIT_REFUSED;
+    }
+    if (arguments.json) {
+        CLEANUP_JSON json_t *document = report_encode(report);
+        terminal_document(document);
+    } else {
+        doctor_table_print(report);
+    }
+    return report->ok ? EXIT_DONE : EXIT_REFUSED;
+}
+
+const struct command command_doctor = {NULL, "doctor", "Say whether this host may lease guests", &usage, run};

@@ -1,0 +1,95 @@
+#include "documents.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "layout.h"
+#include "terminal.h"
+
+static const char *text_at(const json_t *object, const char *key)
+{
+    return json_string_value(json_object_get(object, key));
+}
+
+/* The whole number at a key, also where it is written with a fraction; -1 when there is none. */
+static int64_t number_at(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    double number = json_number_value(value);
+    return json_is_number(value) && number >= 0 && number < 1e15 ? (int64_t)number : -1;
+}
+
+char *documents_shape(const json_t *quote)
+{
+    int64_t vcpu = number_at(quote, "vcpu"), mem = number_at(quote, "mem_gib"),
+            disk = number_at(quote, "disk_gib");
+    if (vcpu < 0 || mem < 0 || disk < 0)
+        return NULL;
+    return text_format("%" PRId64 " vCPU, %" PRId64 " GiB memory, %" PRId64 " GiB disk", vcpu, mem, disk);
+}
+
+void documents_print_lease(const json_t *lease)
+{
+    CLEANUP_FREE char *shape = documents_shape(json_object_get(lease, "quote"));
+    terminal_row("lease", text_at(lease, "id"));
+    terminal_row("shape", shape);
+    terminal_row("started", text_at(lease, "started_at"));
+    terminal_row("expires", text_at(lease, "expires_at"));
+    terminal_row("ended", text_at(lease, "ended_at"));
+    terminal_row("viewer", text_at(lease, "viewer_url"));
+}
+
+void documents_print_receipt(const json_t *receipt)
+{
+    int64_t occupied = number_at(receipt, "occupancy_seconds"), billed = number_at(receipt, "billed_seconds");
+    int64_t least = number_at(receipt, "min_seconds");
+    CLEANUP_FREE char *occupied_text = layout_duration(occupied);
+    CLEANUP_FREE char *billed_text = layout_duration(billed);
+    CLEANUP_FREE char *least_text = layout_duration(least);
+    CLEANUP_FREE char *billed_row =
+        least >= 0 ? text_format("%s (the least is %s)", billed_text, least_text) : text_copy(billed_text);
+    const char *price = text_at(receipt, "notional_usd");
+    CLEANUP_FREE char *price_row = price ? text_format("%s USD, not charged here", price) : NULL;
+    terminal_row("lease", text_at(receipt, "lease_id"));
+    terminal_row("ended", text_at(receipt, "reason"));
+    terminal_row("occupied", occupied >= 0 ? occupied_text : NULL);
+    terminal_row("billed", billed >= 0 ? billed_row : NULL);
+    terminal_row("notional", price_row);
+}
+
+/* "preparing: boot, 12 s" */
+static char *berth_state(const json_t *berth)
+{
+    const char *state = text_at(berth, "state"), *phase = text_at(berth, "phase"),
+               *reason = text_at(berth, "reason");
+    int64_t seconds = number_at(berth, "seconds");
+    CLEANUP_FREE char *since = layout_duration(seconds);
+    return text_format("%s%s%s%s%s%s%s", state ? state : "unknown", phase ? ": " : "", phase ? phase : "",
+                       seconds >= 0 ? ", " : "", seconds >= 0 ? since : "", reason ? ": " : "",
+                       reason ? reason : "");
+}
+
+void documents_print_node(const json_t *node, const char *url)
+{
+    const char *version = text_at(node, "version");
+    CLEANUP_FREE char *place =
+        text_format("%s%s%s", url, version ? ", version " : "", version ? version : "");
+    bool parked = json_is_true(json_object_get(node, "parked"));
+    bool eligible = json_is_true(json_object_get(node, "eligible"));
+    terminal_row("node", place);
+    terminal_row("class", text_at(node, "class"));
+    terminal_row("eligible", eligible ? "yes" : "no: berth doctor says why");
+    terminal_row("parked", parked ? "yes: takes new leases" : "no: takes no new lease until berth park");
+    size_t i;
+    const json_t *berth;
+    json_array_foreach(json_object_get(node, "berths"), i, berth)
+    {
+        CLEANUP_FREE char *label = text_format("berth %zu", i);
+        CLEANUP_FREE char *state = berth_state(berth);
+        terminal_row(label, state);
+    }
+}

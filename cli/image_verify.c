@@ -1,0 +1,72 @@
+/* berth image verify: is every byte of an image what its manifest says? */
+#include <stdio.h>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "command.h"
+#include "image_arguments.h"
+#include "layout.h"
+
+static const struct argp_option options[] = {HELP_DIR, HELP_JSON, {0}};
+
+static const struct argp usage = {
+    .options = options,
+    .parser = image_arguments_parse,
+    .args_doc = "[NAME]",
+    .doc = "Check an image: its manifest and labels, the pinned digest, the sha256, size and owner of each "
+           "file, the "
+           "header of its disk. Nothing is taken from an earlier check. Without NAME it is the image of "
+           "node.toml."
+           "\v" HELP_EXIT "\n\n"
+           "Examples:\n"
+           "  berth image verify\n"
+           "  berth image verify --dir /srv/images berthos-test-guest:v1\n",
+};
+
+static const char *const kinds[IMAGE_FILE_COUNT] = {
+    [IMAGE_DISK] = "disk", [IMAGE_KERNEL] = "kernel", [IMAGE_INITRD] = "initrd"};
+
+static json_t *describe(const struct image *image)
+{
+    json_t *files = json_object();
+    for (int i = 0; i < IMAGE_FILE_COUNT; i++)
+        json_object_set_new(files, kinds[i],
+                            json_pack("{s:s, s:s, s:I}", "path", image->parts[i].path, "sha256",
+                                      image->parts[i].sha256, "size",
+                                      (json_int_t)image->parts[i].size_bytes));
+    return json_pack("{s:b, s:s, s:s, s:s, s:o}", "ok", 1, "name", image->name, "manifest",
+                     image->manifest_path, "manifest_sha256", image->manifest_sha256, "files", files);
+}
+
+static void print(const struct image *image)
+{
+    terminal_row("image", image->name);
+    terminal_row("manifest", image->manifest_path);
+    terminal_row("digest", image->manifest_sha256);
+    for (int i = 0; i < IMAGE_FILE_COUNT; i++) {
+        CLEANUP_FREE char *size = layout_size(image->parts[i].size_bytes);
+        CLEANUP_FREE char *text = text_format("%s, %s", image->parts[i].path, size);
+        terminal_row(kinds[i], text);
+    }
+    printf("%-10s  ", "verdict");
+    terminal_paint(COLOUR_GREEN, "ok");
+    fputs("\n", stdout);
+}
+
+static int run(const struct command *command, int argc, char **argv)
+{
+    struct error err = ERROR_INIT;
+    struct image_arguments arguments = {0};
+    command_parse(command, argc, argv, &arguments);
+    CLEANUP_IMAGE struct image *image = image_arguments_open(&arguments, &err);
+    if (!image)
+        return terminal_fail(&err);
+    if (arguments.json) {
+        CLEANUP_JSON json_t *document = describe(image);
+        return terminal_document(document);
+    }
+    print(image);
+    return EXIT_DONE;
+}
+
+const struct command command_image_verify = {"image", "verify", "Check an image byte for byte", &usage, run};

@@ -1,0 +1,16 @@
+/* `berth`: finds the command and runs it. What it wrote must have arrived, else the command has failed. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+
+int main(int argc, char **argv)
+{
+    int code = command_dispatch(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        terminal_say("berth: cannot write to stdout: %s", strerror(errno));
+        return code == EXIT_DONE ? EXIT_REFUSED : code;
+    }
+    return code;
+}

@@ -1,0 +1,102 @@
+/* What the commands make of the node's documents before they print: phases, shapes, verdicts, ids. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "base/document.h"
+#include "doctor_table.h"
+#include "documents.h"
+#include "session.h"
+#include "wait_line.h"
+
+static json_t *parsed(const char *text)
+{
+    struct error err = ERROR_INIT;
+    json_t *document = document_parse(text, strlen(text), &err);
+    if (!document)
+        fail_msg("%s", err.text);
+    return document;
+}
+
+static void phase_is(const char *text, const char *phase)
+{
+    CLEANUP_JSON json_t *node = parsed(text);
+    assert_string_equal(wait_line_phase(node), phase);
+}
+
+static void test_phase(void **state)
+{
+    (void)state;
+    phase_is("{\"guest\": {\"state\": \"preparing\", \"phase\": \"boot\"}}", "boot");
+    phase_is("{\"guest\": {\"state\": \"leased\", \"phase\": null},"
+             " \"berths\": [{\"state\": \"leased\", \"phase\": null},"
+             "              {\"state\": \"preparing\", \"phase\": \"first frame\"}]}",
+             "first frame");
+    /* a node of another make, or one that says nothing yet */
+    phase_is("{}", "waiting for the node");
+    phase_is("[]", "waiting for the node");
+    phase_is("{\"guest\": 1, \"berths\": {\"state\": \"preparing\"}}", "waiting for the node");
+    phase_is("{\"berths\": [1, null, {\"state\": 2}]}", "waiting for the node");
+}
+
+static void test_shape(void **state)
+{
+    (void)state;
+    CLEANUP_JSON json_t *quote = parsed("{\"vcpu\": 2, \"mem_gib\": 4, \"disk_gib\": 40}");
+    CLEANUP_FREE char *shape = documents_shape(quote);
+    assert_string_equal(shape, "2 vCPU, 4 GiB memory, 40 GiB disk");
+    CLEANUP_JSON json_t *partial = parsed("{\"vcpu\": 2, \"mem_gib\": \"4\", \"disk_gib\": 40}");
+    assert_null(documents_shape(partial));
+    assert_null(documents_shape(NULL));
+}
+
+static void test_verdict(void **state)
+{
+    (void)state;
+    struct report report = {.ok = true, .intent_word = "public"};
+    for (int row = 0; row < ROW_COUNT; row++)
+        report.checks[row].status = STATUS_PASS;
+    report.checks[ROW_TUNNEL].status = STATUS_WARN;
+    CLEANUP_FREE char *good = doctor_table_verdict(&report);
+    assert_string_equal(good, "eligible for public intent");
+    report.ok = false;
+    report.checks[ROW_KVM].status = STATUS_FAIL;
+    CLEANUP_FREE char *one = doctor_table_verdict(&report);
+    assert_string_equal(one, "not eligible for public intent: 1 row fails");
+    report.checks[ROW_CLASS].status = STATUS_FAIL;
+    CLEANUP_FREE char *two = doctor_table_verdict(&report);
+    assert_string_equal(two, "not eligible for public intent: 2 rows fail");
+}
+
+static void test_lease_ids(void **state)
+{
+    (void)state;
+    assert_true(session_lease_ok("l_0123456789abcdef0123456789abcdef"));
+    static const char *const bad[] = {
+        "",
+        "l_",
+        "0123456789abcdef0123456789abcdef",
+        "l_0123456789abcdef0123456789abcde",
+        "l_0123456789abcdef0123456789abcdef0",
+        "l_0123456789ABCDEF0123456789abcdef",
+        "l_0123456789abcdef0123456789abcd/.",
+        "L_0123456789abcdef0123456789abcdef",
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        if (session_lease_ok(bad[i]))
+            fail_msg("\"%s\" is no id", bad[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_phase),
+        cmocka_unit_test(test_shape),
+        cmocka_unit_test(test_verdict),
+        cmocka_unit_test(test_lease_ids),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -201,7 +201,7 @@ configure_and_build() { # PRESET
     cd "$root"
     if ! cmake --preset "$1" -DBERTHOS_WERROR=ON -DBERTHOS_TESTS=ON >"$log" 2>&1 ||
         ! cmake --build --preset "$1" -j "$(nproc)" >>"$log" 2>&1; then
-        grep -E -A 12 'error|FAILED' "$log" | head -n 80 >&2
+        grep -E -A 8 ': (fatal )?error:|^FAILED' "$log" | head -n 80 >&2
         say "the whole log is build/test-$1.log"
         return 1
     fi

@@ -191,7 +191,8 @@ deb_unpack() {
     local file=$1 folder=$2
     shift 2
     mkdir -p "$folder"
-    dpkg-deb --fsys-tarfile "$file" | tar -x -C "$folder" --no-same-owner --wildcards "$@"
+    # A full disk is worth three lines of tar's complaints, not one for each file.
+    dpkg-deb --fsys-tarfile "$file" | tar -x -C "$folder" --no-same-owner --wildcards "$@" 2> >(head -n 3 >&2)
 }
 
 # package_note PACKAGE=VERSION...: packages that went into the image, for packages_digest (deb_fetch does it).
@@ -210,7 +211,7 @@ kernel_fetch() {
     KERNEL_RELEASE=${KERNEL_PACKAGE#linux-image-}
     KERNEL_TREE=$WORK/kernel
     say "unpacking $KERNEL_PACKAGE"
-    run deb_unpack "${DEB_FILES[0]}" "$KERNEL_TREE"
+    run deb_unpack "${DEB_FILES[0]}" "$KERNEL_TREE" './boot/*' './lib/modules/*'
     run depmod -b "$KERNEL_TREE" "$KERNEL_RELEASE"
 }
 

@@ -70,9 +70,11 @@ int config_make_home(const char *home, struct error *err)
             home, owner, self, owner);
     }
     if (info.st_mode & 077)
-        return error_set(err, ERROR_CONFIG,
-                         "others may enter %s (mode %04o), and it holds keys and tokens: run: chmod 700 %s",
-                         home, (unsigned)(info.st_mode & 07777), home);
+        return error_set(
+            err, ERROR_CONFIG,
+            "others may enter %s: its mode is %04o and must be 0700, for it holds keys and tokens; run: "
+            "chmod 700 %s",
+            home, (unsigned)(info.st_mode & 07777), home);
     return 0;
 }
 

@@ -109,6 +109,16 @@ void convert(const toml::table &table, toml_document &document)
               [](const toml_entry &a, const toml_entry &b) { return before(a.key_place, b.key_place); });
 }
 
+/* The two slips that people make most, where the library's words do not say what to do. */
+std::string_view in_plain_words(std::string_view what)
+{
+    if (what.find("could not determine value type") != std::string_view::npos)
+        return "this is no TOML value; a string stands in quotes, as in \"kvm\"";
+    if (what.find("unescaped control characters") != std::string_view::npos)
+        return "a string ends with its quote on the line where it begins, and holds no control characters";
+    return what;
+}
+
 /* error_set() is C's printf; its text must not hold line breaks of the library's. */
 void refuse(error *err, const char *name, toml_place place, std::string_view what)
 {
@@ -131,7 +141,7 @@ toml_document *toml_parse(const char *text, size_t size, const char *name, error
         convert(toml::parse(std::string_view(text, size)), *document);
         return document;
     } catch (const toml::parse_error &fault) {
-        refuse(err, name, place_of(fault.source()), fault.description());
+        refuse(err, name, place_of(fault.source()), in_plain_words(fault.description()));
     } catch (const holds_nul &fault) {
         refuse(err, name, fault.place, "a key or string may not hold a NUL character here");
     } catch (const std::exception &fault) {

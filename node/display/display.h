@@ -57,7 +57,7 @@ void display_frame_release(struct display_frame *frame);
 CLEANUP_DEFINE(display_frame, struct display_frame *, display_frame_release);
 #define CLEANUP_FRAME CLEANUP(cleanup_display_frame)
 
-/* Whether the frame shows more than one colour. */
+/* Whether the frame shows one colour only. */
 bool display_frame_is_blank(const struct display_frame *frame);
 
 /* Waits for a frame of width x height that is not blank. Errors as display_capture(). *Owned*. */
@@ -74,7 +74,8 @@ struct display_outcome {
 /*
  * Performs actions in order, stopping at the first failure (its index is outcome->done). Returns when the
  * guest has been sent everything and QEMU's queue has drained. A failed or cut-off action leaves no button or
- * key down. Errors: ERROR_BAD_REQUEST (outside the display), ERROR_UNTYPABLE, ERROR_GUEST_FAILED.
+ * key down. Errors: ERROR_BAD_REQUEST (outside the display), ERROR_UNTYPABLE, ERROR_TIMEOUT (the deadline, or
+ * that of a wait), ERROR_GUEST_FAILED, ERROR_NOT_FOUND (after display_shutdown()).
  */
 int display_perform(struct display *display, const struct action *actions, size_t count, int64_t deadline_ms,
                     struct display_outcome *outcome, struct error *err);

@@ -136,6 +136,23 @@ int hypervisor_facts(struct hypervisor *hypervisor, bool kvm, const char *node_i
     return 0;
 }
 
+static int read_vcpus(virConnectPtr connection, void *state, struct error *err)
+{
+    return count_vcpus(connection, state, err);
+}
+
+int hypervisor_vcpu_given(struct hypervisor *hypervisor, const char *node_id, int64_t timeout_ms,
+                          int64_t *vcpu, struct error *err)
+{
+    CLEANUP_CALL struct facts_state *state = call_new(sizeof *state, clear_facts);
+    state->node_id = text_copy(node_id);
+    if (hypervisor_call(hypervisor, "count the vCPUs of running guests", read_vcpus, state, timeout_ms, err) <
+        0)
+        return -1;
+    *vcpu = state->facts.vcpu_given;
+    return 0;
+}
+
 struct native_state {
     char *xml;
     char *arguments; /* out */

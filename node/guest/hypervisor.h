@@ -56,6 +56,10 @@ void hypervisor_facts_clear(struct hypervisor_facts *facts);
 int hypervisor_facts(struct hypervisor *hypervisor, bool kvm, const char *node_id, int64_t timeout_ms,
                      struct hypervisor_facts *facts, struct error *err);
 
+/* vCPUs of running domains alone; as hypervisor_facts() counts them, in a millisecond. */
+int hypervisor_vcpu_given(struct hypervisor *hypervisor, const char *node_id, int64_t timeout_ms,
+                          int64_t *vcpu, struct error *err);
+
 /*
  * QEMU's argument vector for a domain's XML (virConnectDomainXMLToNative), after the XML was validated
  * against libvirt's schema. *Owned*: free(). NULL with ERROR_HYPERVISOR or ERROR_GUEST_FAILED.

@@ -33,8 +33,21 @@ enum action_button { BUTTON_LEFT = 0, BUTTON_MIDDLE, BUTTON_RIGHT, BUTTON_BACK, 
 
 enum action_modifier { MODIFIER_SHIFT = 1, MODIFIER_CTRL = 2, MODIFIER_ALT = 4, MODIFIER_SUPER = 8 };
 
+/* What a wait waits for. */
+enum action_until { UNTIL_DURATION = 0, UNTIL_CHANGE, UNTIL_STILL };
+
+/* The picture counts as still when it has not changed for this long. */
+#define ACTION_STILL_MS 500
+
+/* How many characters may be typed by keys. */
+#define ACTION_KEYS_MAX 4000
+
 struct action_point {
     int32_t x, y; /* pixels */
+};
+
+struct action_region {
+    int32_t x, y, width, height; /* pixels */
 };
 
 /* One key press: modifiers held around one key. The key is an evdev key code (linux/input-event-codes.h), or
@@ -61,7 +74,49 @@ struct action {
     size_t key_count;
     int repeat;          /* key, 1..100 */
     int64_t duration_ms; /* hold_key, wait */
+    enum action_until until;
+    bool has_region;
+    struct action_region region; /* what a wait looks at; the whole screen without has_region */
+    int64_t timeout_ms;          /* how long a wait for change or stillness may take */
 };
+
+/* How a field is written in JSON. */
+enum action_field_type {
+    FIELD_INTEGER,   /* a whole number, min..max */
+    FIELD_WORD,      /* one of `words` */
+    FIELD_TEXT,      /* a string of min..max characters */
+    FIELD_KEYS,      /* a string, or an array of min..max strings; each a key or a chord */
+    FIELD_MODIFIERS, /* an array of at most max of `words` */
+    FIELD_PATH,      /* an array of min..max points [x, y] */
+    FIELD_REGION,    /* [x, y, width, height] */
+};
+
+struct action_field {
+    const char *name;
+    enum action_field_type type;
+    bool required;
+    int64_t min, max;         /* see the type */
+    const char *const *words; /* NULL-terminated */
+    const char *fallback;     /* what holds without the field, in JSON; NULL when nothing does */
+    const char *help;         /* a sentence without a period */
+    size_t offset, size;      /* where the value goes in struct action; private to action.c */
+};
+
+struct action_op {
+    const char *name;
+    enum action_kind kind;
+    const char *help;
+    const struct action_field *fields;
+    size_t field_count;
+    enum action_button button; /* what a click presses without a field that says so */
+    int count;                 /* and how often */
+};
+
+/* The table, in the order of the documents. Borrowed, static. */
+const struct action_op *action_ops(size_t *count);
+
+/* The op of a name, or NULL. */
+const struct action_op *action_find(const char *name);
 
 /*
  * Decodes one action object. ERROR_BAD_REQUEST names the op, the field and what is allowed; ERROR_UNTYPABLE
@@ -70,6 +125,7 @@ struct action {
  */
 int action_decode(const json_t *object, struct action *action, struct error *err);
 
+/* Frees what an action owns and makes it all zero. Fine on one that is all zero. */
 void action_clear(struct action *action);
 
 #endif

@@ -264,6 +264,15 @@ static void test_overcommit_needs_tcg(void **state)
     assert_int_equal(after->vcpu_overcommit, 2);
 }
 
+static void test_common_slips(void **state)
+{
+    (void)state;
+    refused("accel = kvm\n", "1:9: this is no TOML value; a string stands in quotes, as in \"kvm\"");
+    refused("accel = \"kvm\n",
+            "1:13: a string ends with its quote on the line where it begins, and holds no control "
+            "characters");
+}
+
 static void assert_syntax(const char *text, size_t size, const char *place)
 {
     struct error err = ERROR_INIT;
@@ -401,6 +410,7 @@ int main(void)
         WITH_HOME(test_values_out_of_bounds),
         WITH_HOME(test_hypervisor_of_this_host_only),
         WITH_HOME(test_overcommit_needs_tcg),
+        WITH_HOME(test_common_slips),
         WITH_HOME(test_syntax_errors_have_a_place),
         WITH_HOME(test_what_is_no_file_of_ours),
         WITH_HOME(test_the_written_file),

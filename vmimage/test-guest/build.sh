@@ -13,6 +13,7 @@ OTHER_MODULES=(virtio_input evdev virtio_console virtio_blk virtio_rng pvpanic-m
 recipe_check() {
     need_tool cc gcc
     need_tool readelf binutils
+    need_file /usr/lib/x86_64-linux-gnu/libc.a libc6-dev
     need_file /usr/include/libdrm/drm.h libdrm-dev
     need_file /usr/include/linux/input.h linux-libc-dev
 }

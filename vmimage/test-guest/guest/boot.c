@@ -156,6 +156,16 @@ static bool find_agent_port(char *node, size_t size)
     return found;
 }
 
+static void note_pid(const char *path)
+{
+    FILE *file = fopen(path, "we");
+
+    if (!file)
+        return;
+    fprintf(file, "%d\n", getpid());
+    fclose(file);
+}
+
 pid_t boot_agent(int64_t delay_ms)
 {
     char node[PATH_MAX];
@@ -175,6 +185,7 @@ pid_t boot_agent(int64_t delay_ms)
     log = open(GUEST_FOLDER "/agent.log", O_WRONLY | O_CREAT | O_APPEND, 0644);
     dup2(log, STDOUT_FILENO);
     dup2(log, STDERR_FILENO);
+    note_pid(GUEST_AGENT);
     execl("/usr/sbin/qemu-ga", "qemu-ga", "--method=virtio-serial", "--path", node, "--statedir=/run", NULL);
     _exit(127);
 }

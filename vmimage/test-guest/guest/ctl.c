@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,10 @@
 
 #include "guest.h"
 
-enum { BUSY_SECONDS_MAX = 3600, FIND_DEPTH = 16 };
+enum { SECONDS_MAX = 3600, FIND_DEPTH = 16 };
+
+/* How long the agent has for carrying out the answer to `agent`. */
+enum { AGENT_GRACE_MS = 300 };
 
 static int complain(const char *what)
 {
@@ -155,28 +159,83 @@ static int mounts(int argc, char **argv)
     return cat(3, words);
 }
 
-static void stop_busy(void)
+/* The process that a file names; 0 when there is none. */
+static pid_t read_pid(const char *path)
 {
-    FILE *file = fopen(GUEST_BUSY, "re");
-    int group = 0;
+    FILE *file = fopen(path, "re");
+    int pid = 0;
 
     if (!file)
-        return;
-    if (fscanf(file, "%d", &group) == 1 && group > 1)
-        kill(-group, SIGKILL);
+        return 0;
+    if (fscanf(file, "%d", &pid) != 1 || pid <= 1)
+        pid = 0;
     fclose(file);
-    unlink(GUEST_BUSY);
+    return pid;
 }
 
-/* Spins until the alarm kills it. Without the standard streams, on whose end guest-exec would wait. */
-static void spin(unsigned seconds)
+static bool seconds_of(const char *word, unsigned *seconds)
+{
+    char *end;
+    unsigned long value = strtoul(word, &end, 10);
+
+    *seconds = (unsigned)value;
+    return end != word && *end == '\0' && value <= SECONDS_MAX;
+}
+
+/* Lets go of the standard streams, on whose end guest-exec would wait. */
+static void detach(void)
 {
     int null_fd = open("/dev/null", O_RDWR);
-    volatile unsigned turns = 0;
 
     dup2(null_fd, STDIN_FILENO);
     dup2(null_fd, STDOUT_FILENO);
     dup2(null_fd, STDERR_FILENO);
+}
+
+/* agent stall SECONDS: the agent answers nothing for that long. agent end: it dies, and init starts it anew.
+ * Both begin a moment later, so that the agent can still carry the answer out. */
+static int agent(int argc, char **argv)
+{
+    bool stall = strcmp(argv[2], "stall") == 0;
+    pid_t pid = read_pid(GUEST_AGENT), helper;
+    unsigned seconds = 0;
+
+    if (stall != (argc == 4) || (!stall && strcmp(argv[2], "end") != 0) ||
+        (stall && !seconds_of(argv[3], &seconds))) {
+        errno = EINVAL;
+        return complain("agent");
+    }
+    helper = pid ? fork() : -1;
+    if (helper < 0)
+        return complain("the agent");
+    if (helper == 0) {
+        setsid();
+        detach();
+        usleep(AGENT_GRACE_MS * 1000);
+        kill(pid, stall ? SIGSTOP : SIGKILL);
+        sleep(seconds);
+        if (stall)
+            kill(pid, SIGCONT);
+        _exit(0);
+    }
+    printf("{\"ok\":true,\"t_us\":%lld}\n", (long long)guest_now_us());
+    return 0;
+}
+
+static void stop_busy(void)
+{
+    pid_t group = read_pid(GUEST_BUSY);
+
+    if (group)
+        kill(-group, SIGKILL);
+    unlink(GUEST_BUSY);
+}
+
+/* Spins until the alarm kills it. */
+static void spin(unsigned seconds)
+{
+    volatile unsigned turns = 0;
+
     signal(SIGALRM, SIG_DFL);
     alarm(seconds);
     for (;;)
@@ -187,13 +246,12 @@ static void spin(unsigned seconds)
 static int busy(int argc, char **argv)
 {
     long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-    char *end;
-    unsigned long seconds = strtoul(argv[2], &end, 10);
+    unsigned seconds;
     pid_t group = 0;
     FILE *file;
 
     (void)argc;
-    if (*end != '\0' || seconds > BUSY_SECONDS_MAX) {
+    if (!seconds_of(argv[2], &seconds)) {
         errno = EINVAL;
         return complain("busy SECONDS");
     }
@@ -205,7 +263,8 @@ static int busy(int argc, char **argv)
             return complain("fork");
         if (pid == 0) {
             setpgid(0, group);
-            spin((unsigned)seconds);
+            detach();
+            spin(seconds);
         }
         setpgid(pid, group);
         group = group ? group : pid;
@@ -214,7 +273,7 @@ static int busy(int argc, char **argv)
         fprintf(file, "%d\n", group);
         fclose(file);
     }
-    printf("{\"ok\":true,\"cpus\":%ld,\"seconds\":%lu,\"t_us\":%lld}\n", cpus, seconds,
+    printf("{\"ok\":true,\"cpus\":%ld,\"seconds\":%u,\"t_us\":%lld}\n", cpus, seconds,
            (long long)guest_now_us());
     return 0;
 }
@@ -232,6 +291,7 @@ int ctl_main(int argc, char **argv)
         {"net", "", 0, 0, net},
         {"mounts", "", 0, 0, mounts},
         {"busy", "SECONDS", 1, 1, busy},
+        {"agent", "stall SECONDS | end", 1, 2, agent},
     };
 
     if (argc < 2) {

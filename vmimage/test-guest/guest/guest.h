@@ -12,6 +12,8 @@
 #define GUEST_PAINTS  GUEST_FOLDER "/paints"  /* every picture shown, one JSON document a line */
 #define GUEST_BUSY    GUEST_FOLDER "/busy"    /* process group of the spinning processes */
 
+#define GUEST_AGENT GUEST_FOLDER "/agent.pid" /* process of the guest agent */
+
 enum { GUEST_LINE_MAX = 512 };
 
 /* CLOCK_MONOTONIC in microseconds: the same clock as t_us of the events. */

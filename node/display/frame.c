@@ -1,0 +1,40 @@
+#include <stdlib.h>
+
+#include "display/session.h"
+
+struct display_frame *frame_new(uint32_t width, uint32_t height)
+{
+    size_t count, bytes;
+    if (__builtin_mul_overflow((size_t)width, (size_t)height, &count) ||
+        __builtin_mul_overflow(count, sizeof(uint32_t), &bytes) ||
+        __builtin_add_overflow(bytes, sizeof(struct display_frame), &bytes))
+        return NULL;
+    struct display_frame *frame = malloc(bytes);
+    if (!frame)
+        return NULL;
+    frame->references = 1;
+    frame->width = width;
+    frame->height = height;
+    return frame;
+}
+
+struct display_frame *frame_share(struct display_frame *frame)
+{
+    __atomic_add_fetch(&frame->references, 1, __ATOMIC_RELAXED);
+    return frame;
+}
+
+void display_frame_release(struct display_frame *frame)
+{
+    if (frame && __atomic_sub_fetch(&frame->references, 1, __ATOMIC_ACQ_REL) == 0)
+        free(frame);
+}
+
+bool display_frame_is_blank(const struct display_frame *frame)
+{
+    size_t count = (size_t)frame->width * frame->height;
+    for (size_t i = 1; i < count; i++)
+        if (frame->pixels[i] != frame->pixels[0])
+            return false;
+    return true;
+}

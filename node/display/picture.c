@@ -1,0 +1,162 @@
+#include "display/picture.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jpeglib.h>
+
+/* Where a file grows in memory. */
+struct sink {
+    unsigned char *data;
+    size_t size, room;
+};
+
+static void append(png_structp png, png_bytep bytes, size_t count)
+{
+    struct sink *sink = png_get_io_ptr(png);
+    if (count > sink->room - sink->size) {
+        size_t room = sink->room ? sink->room : 65536;
+        while (room - sink->size < count)
+            room *= 2;
+        unsigned char *data = realloc(sink->data, room);
+        if (!data)
+            png_error(png, "no memory is left");
+        sink->data = data;
+        sink->room = room;
+    }
+    memcpy(sink->data + sink->size, bytes, count);
+    sink->size += count;
+}
+
+static void flush_nothing(png_structp png)
+{
+    (void)png;
+}
+
+/* Keeps libpng's words for the error and jumps out, as it demands. */
+static void fail_png(png_structp png, png_const_charp message)
+{
+    error_set(png_get_error_ptr(png), ERROR_INTERNAL, "cannot make a PNG of the screen: %s", message);
+    png_longjmp(png, 1);
+}
+
+static void warn_png(png_structp png, png_const_charp message)
+{
+    (void)png, (void)message;
+}
+
+static void unpack_row(const uint32_t *pixels, uint32_t width, unsigned char *row)
+{
+    for (uint32_t i = 0; i < width; i++) {
+        row[i * 3] = (unsigned char)(pixels[i] >> 16);
+        row[i * 3 + 1] = (unsigned char)(pixels[i] >> 8);
+        row[i * 3 + 2] = (unsigned char)pixels[i];
+    }
+}
+
+/* Everything that may jump; what it needs afterwards belongs to the caller. */
+static int write_png(png_structp png, png_infop info, const struct display_frame *frame, unsigned char *row)
+{
+    if (setjmp(png_jmpbuf(png)))
+        return -1;
+    png_set_IHDR(png, info, frame->width, frame->height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_compression_level(png, 1);
+    png_set_filter(png, 0, PNG_FILTER_NONE);
+    png_write_info(png, info);
+    for (uint32_t y = 0; y < frame->height; y++) {
+        unpack_row(frame->pixels + (size_t)y * frame->width, frame->width, row);
+        png_write_row(png, row);
+    }
+    png_write_end(png, info);
+    return 0;
+}
+
+int picture_png(const struct display_frame *frame, unsigned char **data, size_t *size, struct error *err)
+{
+    struct sink sink = {.data = NULL};
+    CLEANUP_FREE unsigned char *row = malloc((size_t)frame->width * 3);
+    png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, fail_png, warn_png);
+    png_infop info = png ? png_create_info_struct(png) : NULL;
+    int result = -1;
+    if (row && info) {
+        png_set_write_fn(png, &sink, append, flush_nothing);
+        result = write_png(png, info, frame, row);
+    } else {
+        error_set(err, ERROR_INTERNAL, "cannot make a PNG of the screen: no memory is left");
+    }
+    png_destroy_write_struct(&png, &info);
+    if (result < 0) {
+        free(sink.data);
+        return -1;
+    }
+    *data = sink.data;
+    *size = sink.size;
+    return 0;
+}
+
+/* libjpeg's error manager and where to go when it fails. */
+struct jpeg_failure {
+    struct jpeg_error_mgr manager; /* first: libjpeg hands out a pointer to it */
+    jmp_buf out;
+    struct error *err;
+};
+
+static void fail_jpeg(j_common_ptr jpeg)
+{
+    struct jpeg_failure *failure = (struct jpeg_failure *)(void *)jpeg->err;
+    char message[JMSG_LENGTH_MAX];
+    jpeg->err->format_message(jpeg, message);
+    error_set(failure->err, ERROR_INTERNAL, "cannot make a JPEG of the screen: %s", message);
+    longjmp(failure->out, 1);
+}
+
+static void be_quiet(j_common_ptr jpeg)
+{
+    (void)jpeg;
+}
+
+static int write_jpeg(struct jpeg_compress_struct *jpeg, struct jpeg_failure *failure,
+                      const struct display_frame *frame, int quality)
+{
+    if (setjmp(failure->out))
+        return -1;
+    jpeg->image_width = frame->width;
+    jpeg->image_height = frame->height;
+    jpeg->input_components = 4;
+    jpeg->in_color_space = JCS_EXT_BGRX; /* the bytes of 0x00RRGGBB, little endian */
+    jpeg_set_defaults(jpeg);
+    jpeg_set_quality(jpeg, quality, TRUE);
+    jpeg_start_compress(jpeg, TRUE);
+    while (jpeg->next_scanline < frame->height) {
+        JSAMPROW row = (JSAMPROW)(uintptr_t)(frame->pixels + (size_t)jpeg->next_scanline * frame->width);
+        jpeg_write_scanlines(jpeg, &row, 1);
+    }
+    jpeg_finish_compress(jpeg);
+    return 0;
+}
+
+int picture_jpeg(const struct display_frame *frame, int quality, unsigned char **data, size_t *size,
+                 struct error *err)
+{
+    struct jpeg_failure failure = {.err = err};
+    struct jpeg_compress_struct jpeg = {.err = jpeg_std_error(&failure.manager)};
+    failure.manager.error_exit = fail_jpeg;
+    failure.manager.output_message = be_quiet;
+    unsigned char *out = NULL;
+    unsigned long out_size = 0;
+    jpeg_create_compress(&jpeg);
+    jpeg_mem_dest(&jpeg, &out, &out_size);
+    int result = write_jpeg(&jpeg, &failure, frame, quality);
+    jpeg_destroy_compress(&jpeg);
+    if (result < 0) {
+        free(out);
+        return -1;
+    }
+    *data = out;
+    *size = out_size;
+    return 0;
+}

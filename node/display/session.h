@@ -1,0 +1,130 @@
+/*
+ * The inside of a display session, shared by the files of display/ alone.
+ *
+ * Theory of operation. One thread (rfb.c) owns the libvncclient client and is the only one that reads or
+ * writes the socket. Callers put bytes into the outbox, say how fresh a frame they want, and wait on one
+ * condition; an eventfd wakes the thread. The thread sleeps in poll() without a time-out: deadlines belong to
+ * those who wait, so a session that nobody asks makes no wake-ups of its own.
+ *
+ * Freshness. QEMU compares the screen at ticks of 30 ms to 3 s, the further apart the longer it is still, and
+ * pixels only leave at a tick. A fence makes a tick happen now: an empty ClientCutText (any message of type
+ * above 3 resets the interval, this one has no effect on a guest without a clipboard agent), then a
+ * non-incremental request of one pixel. When that pixel has arrived, so has everything else that had changed
+ * before. Counting finished updates would not do: QEMU answers a request at once with pseudo-rectangles.
+ *
+ * Echoes. SetEncodings that lists the QEMU extended key event is answered at once by a rectangle of that
+ * encoding, so it is used as a ping: when the echo is back, QEMU has processed every message before it.
+ *
+ * Lock order: the session's mutex is the only lock of display/ and no other lock is taken under it.
+ */
+#ifndef BERTHOS_DISPLAY_SESSION_H
+#define BERTHOS_DISPLAY_SESSION_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "display/display.h"
+
+/* Pixels that are older than this when a frame is asked for are fetched again. */
+#define FRESH_SLACK_MS 30
+
+/* QEMU that owes an answer for this long is given up, and the session with it. */
+#define MUTE_MS 5000
+
+/* Bounds of what QEMU may send: its own VNC server stops at 5120 x 2160. */
+#define EDGE_MAX   8192
+#define PIXELS_MAX (16u << 20)
+
+#define OUTBOX_SIZE 4096
+#define HELD_MAX    32
+
+enum session_state { SESSION_OPENING, SESSION_RUNNING, SESSION_DEAD };
+
+/* One caller of display_perform() in the queue; on its stack. */
+struct session_turn {
+    struct session_turn *next;
+};
+
+struct display {
+    pthread_mutex_t mutex;  /* guards all below up to the mark */
+    pthread_cond_t changed; /* something below has changed */
+
+    enum session_state state;
+    bool ended;       /* display_shutdown() was called */
+    bool stopping;    /* the thread is to leave */
+    char reason[256]; /* why the session is dead: the end of a sentence */
+    int64_t heard_ms; /* when QEMU last sent anything, monotonic */
+
+    unsigned char outbox[OUTBOX_SIZE]; /* what the thread is to send */
+    size_t outbox_size;
+    uint64_t pings, echoes; /* sent or waiting in the outbox; come back */
+
+    uint32_t width, height;      /* of the screen now */
+    uint64_t sequence;           /* of the pixels that the thread holds */
+    int64_t want_ms;             /* somebody waits for a frame at least this fresh */
+    struct display_frame *frame; /* the last one made; holds one reference */
+    int64_t frame_ms;            /* it shows everything drawn before this */
+
+    struct session_turn *turns;   /* who performs, and who waits for it, in order */
+    uint8_t buttons;              /* RFB button mask that QEMU was last told */
+    int32_t pointer_x, pointer_y; /* pixels; -1 before the first move */
+    uint16_t held[HELD_MAX];      /* key codes that are down, in the order they went down */
+    size_t held_count;
+    int64_t drained_us;  /* when QEMU's key queue will be empty, monotonic */
+    int64_t lateness_us; /* how late QEMU's main loop answers, smoothed */
+    int64_t pointer_us;  /* when the next pointer message may go */
+    /* end of what the mutex guards */
+
+    pthread_t thread;
+    int wake_fd;     /* eventfd that wakes the thread */
+    int socket_fd;   /* handed to the thread's client; -1 afterwards */
+    int control_fd;  /* a second descriptor of the socket, to cut it off from outside the thread */
+    int handshake_s; /* read time-out of the handshake, whole seconds */
+};
+
+/* The thread. argument: the struct display. */
+void *rfb_run(void *argument);
+
+/* Wakes the thread. */
+void session_wake(struct display *display);
+
+/* Marks the session dead and cuts the socket. The mutex is held. */
+void session_kill(struct display *display, const char *reason);
+
+/* Sets *err and returns -1 when the session has ended or is dead. The mutex is held. */
+int session_check(const struct display *display, struct error *err);
+
+/*
+ * Puts bytes into the outbox, and a ping after them. The mutex is held. Returns the number of the ping
+ * (display->echoes reaches it when QEMU has processed the bytes), or 0 with *err.
+ */
+uint64_t session_post(struct display *display, const unsigned char *bytes, size_t size, struct error *err);
+
+/* Waits for the echo of a ping. The mutex is held. Errors: as session_check(), and those of a passed
+ * deadline (session_late()). */
+int session_await(struct display *display, uint64_t ping, int64_t deadline_ms, struct error *err);
+
+/*
+ * What a passed deadline means: ERROR_GUEST_FAILED and a dead session when QEMU has been silent since
+ * `since_ms` and for MUTE_MS at least, else the given code. The mutex is held. Returns -1.
+ */
+int session_late(struct display *display, int64_t since_ms, enum error_code code, struct error *err);
+
+/* Waits on `changed` until a monotonic time in microseconds at most. The mutex is held. */
+void session_sleep_until(struct display *display, int64_t until_us);
+
+/* A frame without content and with one reference; NULL when memory is gone. *Owned*. */
+struct display_frame *frame_new(uint32_t width, uint32_t height);
+
+/* Another reference. */
+struct display_frame *frame_share(struct display_frame *frame);
+
+/* Sends what releases every button and key that is down. The mutex is held. Waits for nothing. */
+void hands_release(struct display *display);
+
+/* Waits for a picture that has changed since now, or for one that stays still (action.h). No lock is held. */
+int watch_wait(struct display *display, const struct action *action, int64_t deadline_ms, struct error *err);
+
+#endif

@@ -1,0 +1,44 @@
+/*
+ * The doctor: probes this host and says whether it may lease, row by row (docs/ELIGIBILITY.md). What it says
+ * is measured now; what cannot be measured is never taken for good.
+ *
+ * Probes (probe_*.c) gather facts (facts.h), evaluate() alone judges them, simulate_apply() puts one defect
+ * into them before that.
+ */
+#ifndef BERTHOS_DOCTOR_DOCTOR_H
+#define BERTHOS_DOCTOR_DOCTOR_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "config/config.h"
+#include "guest/hypervisor.h"
+#include "protocol/report.h"
+
+/* What this node's own guests hold of the host now. It counts as free: being occupied is no illness. */
+struct doctor_own {
+    int64_t mem_mib; /* resident memory of their QEMUs; 0: measured, from the guests that carry our node id */
+    int64_t vcpu; /* of their shapes; shown only: libvirt's figure leaves our domains out by their metadata */
+};
+
+struct doctor_options {
+    const struct config *config; /* borrowed */
+    enum config_intent intent;
+    const char *simulate;          /* a case of simulate.h, or NULL */
+    bool deep;                     /* start the canary in private intent too; public always does */
+    struct hypervisor *hypervisor; /* borrowed; NULL: the doctor opens its own */
+    struct doctor_own own;
+    /* Called while image files are hashed, on another thread of the doctor's. May be NULL. */
+    void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
+    void *progress_context;
+};
+
+/*
+ * Probes and judges. Takes well under two seconds where libvirt is warm and the image is known; each probe
+ * has its own bound, the hash of a new image takes as long as its bytes do. Makes $BERTHOS_HOME and the
+ * node's key where they are missing. NULL only for an unknown case of simulate: ERROR_BAD_REQUEST.
+ * *Owned*: report_free().
+ */
+struct report *doctor_run(const struct doctor_options *options, struct error *err);
+
+#endif

@@ -1,0 +1,341 @@
+#include "doctor/evaluate.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "doctor/verdict.h"
+
+void verdict_say(struct verdict *verdict, enum report_row row, enum report_status status, const char *format,
+                 ...)
+{
+    struct report_check *check = &verdict->report->checks[row];
+    va_list args;
+    va_start(args, format);
+    free(check->detail);
+    if (vasprintf(&check->detail, format, args) < 0)
+        abort();
+    va_end(args);
+    check->status = status;
+}
+
+enum report_status verdict_public_only(const struct verdict *verdict)
+{
+    return verdict->public ? STATUS_FAIL : STATUS_WARN;
+}
+
+static void judge_class(struct verdict *verdict)
+{
+    const struct identity_facts *identity = &verdict->facts->identity;
+    enum config_class class = verdict->config->class;
+    const char *word = config_class_word(class);
+    if (class == CLASS_LAPTOP)
+        verdict_say(verdict, ROW_CLASS, STATUS_FAIL,
+                    "class is laptop in node.toml, and a laptop may not lease; set class to vm-guest or "
+                    "dedicated-server if this host is one");
+    else if (class != CLASS_VM_GUEST && class != CLASS_DEDICATED_SERVER)
+        verdict_say(verdict, ROW_CLASS, STATUS_FAIL,
+                    "class in node.toml is unknown; set it to vm-guest or dedicated-server");
+    else if (identity->loaded != FACT_YES)
+        verdict_say(verdict, ROW_CLASS, STATUS_FAIL, "class is %s, but the node has no identity: %s", word,
+                    identity->error[0] ? identity->error : "its key was not looked at");
+    else
+        verdict_say(verdict, ROW_CLASS, STATUS_PASS, "class is %s, node %.8s", word, identity->node_id);
+}
+
+static void judge_bind(struct verdict *verdict)
+{
+    const char *bind = verdict->config->bind;
+    if (bind && config_bind_is_loopback(bind))
+        verdict_say(verdict, ROW_BIND, STATUS_PASS, "the node listens on %s, which only this host reaches",
+                    bind);
+    else
+        verdict_say(verdict, ROW_BIND, STATUS_FAIL,
+                    "bind is %s, which is not a loopback address; set bind to 127.0.0.1 or ::1 and reach the "
+                    "node through a tunnel",
+                    bind ? bind : "not set");
+}
+
+static void version_text(unsigned long version, char text[32])
+{
+    snprintf(text, 32, "%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
+}
+
+/* The first thing that the domain capabilities lack, or NULL. */
+static const char *missing_feature(const struct runtime_facts *runtime)
+{
+    if (!runtime->emulator[0])
+        return "a QEMU for this host's architecture";
+    if (!runtime->machine[0])
+        return "the q35 machine";
+    if (runtime->video != FACT_YES)
+        return "virtio video";
+    if (runtime->graphics != FACT_YES)
+        return "VNC graphics";
+    if (runtime->channel != FACT_YES)
+        return "unix channels";
+    return runtime->cpu == FACT_YES ? NULL : "the CPU model that guests here use";
+}
+
+static void judge_runtime(struct verdict *verdict)
+{
+    const struct runtime_facts *runtime = &verdict->facts->runtime;
+    const char *uri = verdict->config->libvirt_uri;
+    char libvirt[32], qemu[32];
+    version_text(runtime->libvirt_version, libvirt);
+    version_text(runtime->qemu_version, qemu);
+    const char *missing = missing_feature(runtime);
+    if (runtime->answers != FACT_YES)
+        verdict_say(verdict, ROW_RUNTIME, STATUS_FAIL,
+                    "libvirt does not answer at %s (%s); start it (systemctl start libvirtd) and let this "
+                    "user in (group libvirt)",
+                    uri, runtime->error[0] ? runtime->error : "it was not asked");
+    else if (runtime->libvirt_version == 0 || runtime->qemu_version == 0)
+        verdict_say(verdict, ROW_RUNTIME, STATUS_FAIL,
+                    "libvirt answers at %s but cannot say what it can do (%s); see libvirtd's log", uri,
+                    runtime->error[0] ? runtime->error : "it was not asked");
+    else if (missing)
+        verdict_say(verdict, ROW_RUNTIME, STATUS_FAIL,
+                    "libvirt %s with QEMU %s at %s does not offer %s for %s guests; install qemu-system-x86",
+                    libvirt, qemu, uri, missing, config_accel_word(verdict->config->accel));
+    else if (runtime->converts != FACT_YES)
+        verdict_say(verdict, ROW_RUNTIME, STATUS_FAIL,
+                    "libvirt %s with QEMU %s at %s does not take the domain that a lease would start: %s",
+                    libvirt, qemu, uri, runtime->error[0] ? runtime->error : "it was not asked");
+    else
+        verdict_say(verdict, ROW_RUNTIME, STATUS_PASS,
+                    "libvirt %s at %s, QEMU %s for %s with %s, and it takes the domain that a lease would "
+                    "start",
+                    libvirt, uri, qemu, runtime->arch, runtime->machine);
+}
+
+/* Why there is no working KVM, with the cure that fits what was read; NULL when it works. *Owned*. */
+static char *kvm_problem(const struct kvm_facts *kvm, const char *user)
+{
+    if (kvm->device != FACT_YES) {
+        const char *cure = "load the module (modprobe kvm_intel or kvm_amd)";
+        if (kvm->cpu_flag != FACT_YES)
+            cure = kvm->virtual_host == FACT_YES
+                       ? "this host is itself a virtual machine without nested virtualization: switch that "
+                         "on at "
+                         "its host"
+                       : "the CPU shows neither vmx nor svm: switch virtualization on in the firmware";
+        else if (kvm->module == FACT_YES)
+            cure = "the module is loaded, so virtualization is off in the firmware or /dev lacks the device";
+        return text_format("/dev/kvm is not there; %s", cure);
+    }
+    if (kvm->opens_for_us == FACT_YES && kvm->opens_for_qemu == FACT_NO)
+        return text_format(
+            "/dev/kvm (mode %04o, group %s) does not open for QEMU's user %s, though it does for "
+            "this one: libvirt then probes QEMU anew on every call, which makes a start take a "
+            "minute; run chgrp kvm /dev/kvm && chmod 0660 /dev/kvm and add the user to group kvm",
+            kvm->mode, kvm->group, user);
+    if (kvm->opens_for_qemu != FACT_YES)
+        return text_format(
+            "/dev/kvm (mode %04o, group %s) is there but was not opened as QEMU's user %s%s%s; add "
+            "that user and yourself to group %s (never chmod 666)",
+            kvm->mode, kvm->group, user[0] ? user : "(unknown while libvirt does not answer)",
+            kvm->error[0] ? ": " : "", kvm->error, kvm->group[0] ? kvm->group : "kvm");
+    if (kvm->api_version != 12)
+        return text_format("/dev/kvm speaks version %" PRId64 " of its interface, not 12; update the kernel",
+                           kvm->api_version);
+    if (kvm->loop_ran != FACT_YES || kvm->loop_turns <= 0 || kvm->loop_ns <= 0)
+        return text_format(
+            "/dev/kvm opens, but a vCPU did not run a short loop to its end (%s); check dmesg for kvm",
+            kvm->error[0] ? kvm->error : "it was not tried");
+    if (kvm->loop_ns > kvm->loop_turns * KVM_TURN_MAX_NS)
+        return text_format(
+            "/dev/kvm opens but only emulates: %" PRId64 " turns of a two-instruction loop took %" PRId64
+            " us, %" PRId64 " ns a turn, where hardware needs about one (at most %d are allowed); use "
+            "a host with hardware virtualization, or nested virtualization switched on",
+            kvm->loop_turns, kvm->loop_ns / 1000, kvm->loop_ns / kvm->loop_turns, KVM_TURN_MAX_NS);
+    if (kvm->cpu_flag != FACT_YES)
+        return text_format(
+            "/dev/kvm runs code, but the CPU shows neither vmx nor svm in /proc/cpuinfo, so what "
+            "runs it is not this CPU's virtualization; use another host");
+    return NULL;
+}
+
+static void judge_kvm(struct verdict *verdict)
+{
+    const struct kvm_facts *kvm = &verdict->facts->kvm;
+    CLEANUP_FREE char *problem = kvm_problem(kvm, verdict->facts->runtime.user);
+    CLEANUP_FREE char *works = NULL;
+    if (!problem)
+        works = text_format("/dev/kvm opens for QEMU's user %s, and %" PRId64
+                            " turns of a loop in a vCPU took %" PRId64 " us (%.1f ns a turn: hardware speed)",
+                            verdict->facts->runtime.user, kvm->loop_turns, kvm->loop_ns / 1000,
+                            (double)kvm->loop_ns / (double)kvm->loop_turns);
+    switch (verdict->config->accel) {
+    case ACCEL_KVM:
+        verdict_say(verdict, ROW_KVM, problem ? STATUS_FAIL : STATUS_PASS, "%s", problem ? problem : works);
+        return;
+    case ACCEL_TCG:
+        verdict_say(
+            verdict, ROW_KVM, verdict_public_only(verdict),
+            "accel is tcg: guests run in slow software emulation, which is for development in private "
+            "intent only; %s%s",
+            problem ? "as for KVM here: " : "this host has KVM, set accel to kvm: ",
+            problem ? problem : works);
+        return;
+    }
+    verdict_say(verdict, ROW_KVM, STATUS_FAIL, "accel in node.toml is unknown; set it to kvm");
+}
+
+static void judge_found_image(struct verdict *verdict)
+{
+    const struct image_facts *image = &verdict->facts->image;
+    const char *pinned = verdict->config->image_digest;
+    if (!image->labels || !image->name[0])
+        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the image's labels are not known");
+    else if (image->readable_by_qemu == FACT_NO)
+        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the image %s is verified, but %s", image->name,
+                    image->readable_error);
+    else if (image->readable_by_qemu != FACT_YES)
+        verdict_say(
+            verdict, ROW_GUEST_IMAGE, STATUS_FAIL,
+            "the image %s is verified, but whether QEMU's user can read it is unknown while libvirt does "
+            "not say who that is; see the row runtime",
+            image->name);
+    else if (verdict->public && image->test_only != FACT_NO)
+        verdict_say(
+            verdict, ROW_GUEST_IMAGE, STATUS_FAIL,
+            "the image %s is made for tests, which public intent refuses; run berth image build and set "
+            "image to what it makes",
+            image->name);
+    else if (verdict->public && (!pinned || strcmp(pinned, image->manifest_sha256) != 0))
+        verdict_say(
+            verdict, ROW_GUEST_IMAGE, STATUS_FAIL,
+            "the image %s is verified, but public intent wants it pinned; set image_digest = \"%s\" in "
+            "node.toml if you trust it",
+            image->name, image->manifest_sha256);
+    else
+        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_PASS,
+                    "the image %s is there, its labels are the contract's, its bytes are its manifest's "
+                    "(sha256 %.12s...)%s, and QEMU's user can read it%s",
+                    image->name, image->manifest_sha256, pinned ? ", which is the pinned one" : "",
+                    image->test_only == FACT_NO ? "" : "; it is made for tests");
+}
+
+static void judge_image(struct verdict *verdict)
+{
+    const struct image_facts *image = &verdict->facts->image;
+    const char *error = image->error[0] ? image->error : "nothing more is known";
+    switch (image->state) {
+    case IMAGE_STATE_VERIFIED:
+        judge_found_image(verdict);
+        return;
+    case IMAGE_STATE_MISSING:
+        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image is missing: %s", error);
+        return;
+    case IMAGE_STATE_STALE:
+        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image is stale: %s", error);
+        return;
+    case IMAGE_STATE_TAMPERED:
+        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image is not what it says: %s", error);
+        return;
+    case IMAGE_STATE_UNREADABLE:
+        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image cannot be trusted or read: %s",
+                    error);
+        return;
+    case IMAGE_STATE_UNKNOWN:
+        break;
+    }
+    verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image was not looked at: %s", error);
+}
+
+static void judge_egress(struct verdict *verdict)
+{
+    const struct domain_facts *domain = &verdict->facts->domain;
+    const struct canary_facts *canary = &verdict->facts->canary;
+    if (verdict->config->egress != EGRESS_DEFAULT_DENY)
+        verdict_say(verdict, ROW_EGRESS, STATUS_FAIL,
+                    "egress in node.toml is not default-deny, and a lease here has no network; set it to "
+                    "default-deny");
+    else if (domain->inspected != FACT_YES)
+        verdict_say(verdict, ROW_EGRESS, STATUS_FAIL,
+                    "the domain that a lease would start is not known to be without a network: %s",
+                    domain->error[0] ? domain->error : "it was not rendered; see the row runtime");
+    else if (!verdict->deep)
+        verdict_say(
+            verdict, ROW_EGRESS, STATUS_PASS,
+            "default-deny: the domain that a lease would start has no network device and nothing else "
+            "outside the allow-list (its XML was inspected; --deep starts one and looks at the process)");
+    else if (canary->started != FACT_YES || canary->gone != FACT_YES)
+        verdict_say(verdict, ROW_EGRESS, STATUS_FAIL,
+                    "a paused canary under a lease's own XML was not started, inspected and ended: %s",
+                    canary->error[0] ? canary->error
+                                     : "it was not tried; see the rows runtime and guest_image");
+    else if (canary->no_sockets != FACT_YES)
+        verdict_say(verdict, ROW_EGRESS, STATUS_FAIL,
+                    "the canary's QEMU is not known to be without network sockets: %s",
+                    canary->sockets_error[0] ? canary->sockets_error : "they were not looked at");
+    else
+        verdict_say(
+            verdict, ROW_EGRESS, STATUS_PASS,
+            "default-deny: a canary under a lease's own XML had nothing outside the allow-list, and its "
+            "QEMU no network socket and no tap (%" PRId64 " ms)",
+            canary->took_ms);
+}
+
+static void judge_guest_os(struct verdict *verdict)
+{
+    if (verdict->config->guest_os == GUEST_OS_LINUX)
+        verdict_say(verdict, ROW_GUEST_OS, STATUS_PASS, "guests run Linux");
+    else
+        verdict_say(verdict, ROW_GUEST_OS, STATUS_FAIL,
+                    "guest_os is %s, and this node leases Linux only; set guest_os to linux",
+                    config_guest_os_word(verdict->config->guest_os));
+}
+
+static void judge_tunnel(struct verdict *verdict)
+{
+    if (verdict->facts->tunnel == FACT_YES)
+        verdict_say(verdict, ROW_TUNNEL, STATUS_PASS, "cloudflared is installed");
+    else
+        verdict_say(
+            verdict, ROW_TUNNEL, STATUS_WARN,
+            "cloudflared is not in PATH: others reach this node only through a tunnel of your own, as ssh "
+            "-L; install cloudflared if you want it to be the tunnel");
+}
+
+struct report *evaluate(const struct config *config, enum config_intent intent, bool deep,
+                        const struct facts *facts)
+{
+    struct report *report = calloc(1, sizeof *report);
+    if (!report)
+        abort();
+    struct verdict verdict = {.config = config,
+                              .facts = facts,
+                              .public = intent != INTENT_PRIVATE,
+                              .deep = deep || intent != INTENT_PRIVATE,
+                              .report = report};
+    judge_class(&verdict);
+    judge_bind(&verdict);
+    judge_runtime(&verdict);
+    judge_kvm(&verdict);
+    judge_image(&verdict);
+    judge_egress(&verdict);
+    judge_capacity(&verdict);
+    judge_guest_os(&verdict);
+    judge_chassis(&verdict);
+    judge_availability(&verdict);
+    judge_confinement(&verdict);
+    judge_tunnel(&verdict);
+
+    report->ok = intent == INTENT_PRIVATE || intent == INTENT_PUBLIC;
+    for (int row = 0; row < ROW_COUNT; row++)
+        report->ok = report->ok && report->checks[row].status != STATUS_FAIL;
+    report->class_word = config_class_word(config->class);
+    report->intent_word = config_intent_word(intent);
+    if (facts->image.state == IMAGE_STATE_VERIFIED && facts->image.labels) {
+        report->image_name = text_copy(facts->image.name);
+        report->labels = json_deep_copy(facts->image.labels);
+    }
+    report->time_ms = facts->time_ms;
+    report->node_id = facts->identity.loaded == FACT_YES ? text_copy(facts->identity.node_id) : NULL;
+    return report;
+}

@@ -1,0 +1,235 @@
+/* The rows about the machine: capacity, chassis, availability, confinement. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "doctor/verdict.h"
+#include "image/overlay.h"
+
+static int64_t largest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+int64_t capacity_free_vcpu(const struct config *config, const struct capacity_facts *capacity)
+{
+    if (capacity->given_known != FACT_YES || capacity->cpus <= 0 || capacity->vcpu_given < 0)
+        return 0;
+    int64_t factor = 1;
+    if (config->accel == ACCEL_TCG && config->vcpu_overcommit > 1)
+        factor = config->vcpu_overcommit < 64 ? config->vcpu_overcommit : 64;
+    return largest(0, capacity->cpus * factor - capacity->vcpu_given);
+}
+
+static void idle_text(const struct capacity_facts *capacity, char text[64])
+{
+    if (capacity->idle_permille < 0 || capacity->idle_permille > 1000)
+        snprintf(text, 64, "idle share unknown");
+    else
+        snprintf(text, 64, "%" PRId64 "%% idle now", capacity->idle_permille / 10);
+}
+
+void judge_capacity(struct verdict *verdict)
+{
+    const struct config *config = verdict->config;
+    const struct capacity_facts *capacity = &verdict->facts->capacity;
+    int64_t vcpu = capacity_free_vcpu(config, capacity);
+    int64_t mem_mib =
+        capacity->mem_free_mib > 0 ? capacity->mem_free_mib + largest(0, capacity->own_mem_mib) : 0;
+    int64_t need_vcpu = largest(CAPACITY_MIN_VCPU, config->vcpu);
+    int64_t need_mem_mib = largest(CAPACITY_MIN_MEM_MIB, config->mem_gib * 1024);
+    int64_t need_disk_mib = (int64_t)(overlay_room_bytes(largest(1, config->disk_gib)) >> 20);
+    char idle[64];
+    idle_text(capacity, idle);
+    CLEANUP_FREE char *cpu =
+        text_format("%" PRId64 " vCPU free of %" PRId64 " CPUs%s%s, %" PRId64 " given to other guests, %s",
+                    vcpu, capacity->cpus, capacity->cpu_limit[0] ? " by " : "", capacity->cpu_limit,
+                    capacity->vcpu_given, idle);
+    CLEANUP_FREE char *own =
+        capacity->own_mem_mib > 0
+            ? text_format(", with the %" PRId64 " MiB of this node's own guests", capacity->own_mem_mib)
+            : text_copy("");
+    if (vcpu < need_vcpu)
+        verdict_say(verdict, ROW_CAPACITY, STATUS_FAIL,
+                    "%s; a lease needs %" PRId64
+                    "; stop other guests, or lower vcpu in node.toml (%d at least)%s",
+                    cpu, need_vcpu, CAPACITY_MIN_VCPU,
+                    config->accel == ACCEL_TCG ? ", or raise vcpu_overcommit" : "");
+    else if (mem_mib < need_mem_mib)
+        verdict_say(verdict, ROW_CAPACITY, STATUS_FAIL,
+                    "%" PRId64 " MiB of memory are free%s%s%s; a lease needs %" PRId64
+                    " MiB; free memory, or lower mem_gib in node.toml (%d at least)",
+                    mem_mib, capacity->mem_limit[0] ? " by " : "", capacity->mem_limit, own, need_mem_mib,
+                    CAPACITY_MIN_MEM_MIB / 1024);
+    else if (capacity->disk_free_mib < need_disk_mib)
+        verdict_say(verdict, ROW_CAPACITY, STATUS_FAIL,
+                    "%" PRId64 " MiB of disk are free for overlays at %s; a lease needs %" PRId64
+                    " MiB; make room, or set state_dir to a larger file system",
+                    largest(0, capacity->disk_free_mib), capacity->disk_path, need_disk_mib);
+    else
+        verdict_say(verdict, ROW_CAPACITY, STATUS_PASS,
+                    "%s; %" PRId64 " MiB of memory free%s%s%s; %" PRId64
+                    " MiB of disk free for overlays at %s",
+                    cpu, mem_mib, capacity->mem_limit[0] ? " by " : "", capacity->mem_limit, own,
+                    capacity->disk_free_mib, capacity->disk_path);
+}
+
+/* SMBIOS 3.6 section 7.4.1, the types of things that are carried around. */
+static bool portable_chassis(int64_t type)
+{
+    static const int64_t types[] = {8, 9, 10, 11, 12, 14, 30, 31, 32};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (types[i] == type)
+            return true;
+    return false;
+}
+
+/* The first thing measured that contradicts the attested chassis, or that could not be measured; NULL when
+ * there is none. *Owned*. */
+static char *chassis_contradiction(const struct config *config, const struct chassis_facts *chassis)
+{
+    if (portable_chassis(chassis->dmi_type))
+        return text_format("DMI says that it is a portable computer (chassis type %" PRId64 ", %s)",
+                           chassis->dmi_type, chassis->product);
+    if (chassis->battery == FACT_YES)
+        return text_format("it has a battery (%s)", chassis->battery_name);
+    if (chassis->lid == FACT_YES)
+        return text_copy("it has a lid");
+    if (chassis->hypervisor == FACT_YES &&
+        (config->chassis == CHASSIS_SERVER || config->class == CLASS_DEDICATED_SERVER))
+        return text_format("the CPU says that this host is itself a virtual machine, not a %s; set %s",
+                           config->chassis == CHASSIS_SERVER ? "server" : "dedicated server",
+                           config->chassis == CHASSIS_SERVER ? "chassis to vm-host" : "class to vm-guest");
+    if (chassis->dmi_type < 1 || chassis->dmi_type > 36)
+        return text_copy("DMI does not say what kind of chassis this is (/sys/class/dmi/id/chassis_type)");
+    if (chassis->battery != FACT_NO || chassis->lid != FACT_NO)
+        return text_copy("whether it has a battery or a lid cannot be told from /sys and /proc");
+    if (chassis->hypervisor != FACT_NO && chassis->hypervisor != FACT_YES)
+        return text_copy("whether it is a virtual machine cannot be told from /proc/cpuinfo");
+    return NULL;
+}
+
+void judge_chassis(struct verdict *verdict)
+{
+    const struct config *config = verdict->config;
+    const char *word = config_chassis_word(config->chassis);
+    bool attested = config->chassis == CHASSIS_SERVER || config->chassis == CHASSIS_VM_HOST;
+    CLEANUP_FREE char *contradiction = chassis_contradiction(config, &verdict->facts->chassis);
+    if (!attested)
+        verdict_say(verdict, ROW_CHASSIS, verdict_public_only(verdict),
+                    "chassis is %s in node.toml%s%s; public intent wants server or vm-host, attested by you",
+                    word, contradiction ? ", and " : "", contradiction ? contradiction : "");
+    else if (contradiction)
+        verdict_say(
+            verdict, ROW_CHASSIS, verdict_public_only(verdict),
+            "chassis is attested as %s, but %s; public intent needs a host where nothing contradicts it",
+            word, contradiction);
+    else
+        verdict_say(verdict, ROW_CHASSIS, STATUS_PASS,
+                    "chassis is attested as %s, and DMI (type %" PRId64
+                    "), batteries, lid and CPU do not contradict it",
+                    word, verdict->facts->chassis.dmi_type);
+}
+
+void judge_availability(struct verdict *verdict)
+{
+    const struct config *config = verdict->config;
+    const struct network_facts *network = &verdict->facts->network;
+    enum report_status unmet = verdict_public_only(verdict);
+    if (network->wireless == FACT_YES)
+        verdict_say(verdict, ROW_AVAILABILITY, unmet,
+                    "the default route goes over %s, which is wireless; public intent wants a cable",
+                    network->device);
+    else if (!config->wired || !config->always_on)
+        verdict_say(
+            verdict, ROW_AVAILABILITY, unmet,
+            "wired is %s and always_on is %s in node.toml; public intent wants both attested as true, where "
+            "they are",
+            config->wired ? "true" : "false", config->always_on ? "true" : "false");
+    else if (network->wireless != FACT_NO)
+        verdict_say(verdict, ROW_AVAILABILITY, unmet,
+                    "wired is attested, but the device of the default route cannot be judged: %s",
+                    network->error[0] ? network->error : "it was not looked at");
+    else if (network->sleeps != FACT_NO)
+        verdict_say(
+            verdict, ROW_AVAILABILITY, unmet,
+            "always_on is attested, but this host %s (/sys/power/state: %s); run systemctl mask sleep.target "
+            "suspend.target hibernate.target hybrid-sleep.target",
+            network->sleeps == FACT_YES ? "can be suspended" : "is not known to stay awake",
+            network->sleep_states[0] ? network->sleep_states : "not read");
+    else
+        verdict_say(
+            verdict, ROW_AVAILABILITY, STATUS_PASS,
+            "wired and always_on are attested; the default route goes over %s, which is not wireless, and "
+            "the host does not suspend",
+            network->device);
+}
+
+static void add_missing(char list[512], const char *layer)
+{
+    size_t used = strlen(list);
+    snprintf(list + used, 512 - used, "%s%s", used ? ", " : "", layer);
+}
+
+/* Whether the list of libvirt's security models has one that confines: DAC alone is plain users. */
+static bool confining_model(const char *models)
+{
+    return strstr(models, "apparmor") || strstr(models, "selinux");
+}
+
+/* From a process: the three layers that public intent requires, then what is good to have. */
+static void missing_of_canary(const struct canary_facts *canary, char required[512], char wished[512])
+{
+    if (canary->uid_known != FACT_YES || canary->uid <= 0)
+        add_missing(required,
+                    canary->uid_known == FACT_YES ? "QEMU runs as root" : "QEMU's user is not known");
+    if (canary->labelled != FACT_YES)
+        add_missing(required, "no enforced AppArmor or SELinux label");
+    if (canary->seccomp != FACT_YES)
+        add_missing(required, "no seccomp filter");
+    if (canary->no_new_privs != FACT_YES)
+        add_missing(wished, "no_new_privs is not set");
+    if (canary->own_mounts != FACT_YES)
+        add_missing(wished, "no mount namespace of its own");
+}
+
+static void missing_of_configuration(const struct facts *facts, char required[512])
+{
+    const struct runtime_facts *runtime = &facts->runtime;
+    if (runtime->user_known != FACT_YES || runtime->user_uid <= 0)
+        add_missing(required,
+                    runtime->user_known == FACT_YES ? "QEMU would run as root" : "QEMU's user is not known");
+    if (!confining_model(runtime->security_models))
+        add_missing(required, "no AppArmor or SELinux driver is active in libvirt");
+    if (facts->domain.sandboxed != FACT_YES)
+        add_missing(required, "QEMU's seccomp sandbox is not switched on");
+}
+
+void judge_confinement(struct verdict *verdict)
+{
+    const struct facts *facts = verdict->facts;
+    char required[512] = "", wished[512] = "";
+    if (verdict->deep)
+        missing_of_canary(&facts->canary, required, wished);
+    else
+        missing_of_configuration(facts, required);
+    const char *source = verdict->deep ? "the canary's process" : "libvirt's configuration";
+    if (required[0])
+        verdict_say(
+            verdict, ROW_CONFINEMENT, verdict_public_only(verdict),
+            "by %s a layer is missing: %s%s%s; install and enable AppArmor (apt install apparmor, kernel "
+            "parameter apparmor=1), set user in /etc/libvirt/qemu.conf to libvirt-qemu and seccomp_sandbox "
+            "to "
+            "1, restart libvirtd",
+            source, required, wished[0] ? ", " : "", wished);
+    else if (wished[0])
+        verdict_say(verdict, ROW_CONFINEMENT, STATUS_WARN,
+                    "by %s QEMU is no root, labelled (%s) and under seccomp, but: %s; see namespaces in "
+                    "/etc/libvirt/qemu.conf",
+                    source, facts->canary.label, wished);
+    else
+        verdict_say(verdict, ROW_CONFINEMENT, STATUS_PASS, "by %s QEMU runs as %s, under %s and seccomp",
+                    source, verdict->deep ? "no root user" : facts->runtime.user,
+                    verdict->deep ? facts->canary.label : facts->runtime.security_models);
+}

@@ -1,0 +1,119 @@
+/* What is left of this host for one more guest. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "doctor/probe.h"
+
+enum { CPUS_MAX = 8192 };
+
+/* Reads a list like "0-3,8,10-11". False when it is anything else. */
+static bool read_cpus(const char *list, bool cpus[CPUS_MAX])
+{
+    memset(cpus, 0, CPUS_MAX * sizeof cpus[0]);
+    const char *at = list;
+    while (*at) {
+        char *end;
+        unsigned long first = strtoul(at, &end, 10), last = first;
+        if (end == at)
+            return false;
+        if (*end == '-') {
+            at = end + 1;
+            last = strtoul(at, &end, 10);
+            if (end == at)
+                return false;
+        }
+        if (last >= CPUS_MAX || first > last || (*end && *end != ','))
+            return false;
+        for (unsigned long cpu = first; cpu <= last; cpu++)
+            cpus[cpu] = true;
+        at = *end ? end + 1 : end;
+    }
+    return at != list;
+}
+
+static void count_cpus(const struct probe_roots *roots, const struct cgroup_limits *limits,
+                       struct capacity_facts *facts)
+{
+    static const char key[] = "Cpus_allowed_list";
+    char line[1024];
+    bool online[CPUS_MAX], allowed[CPUS_MAX];
+    CLEANUP_FREE char *status = probe_text(roots->proc, "self/status");
+    if (!probe_line(roots->sys, "devices/system/cpu/online", line, sizeof line) || !read_cpus(line, online) ||
+        !status || !probe_field(status, key, line, sizeof line) || !read_cpus(line, allowed))
+        return;
+    int64_t of_host = 0, usable = 0;
+    for (int cpu = 0; cpu < CPUS_MAX; cpu++) {
+        of_host += online[cpu];
+        usable += online[cpu] && allowed[cpu];
+    }
+    facts->cpus = usable;
+    if (usable < of_host)
+        PROBE_COPY(facts->cpu_limit, "the CPU set of this process");
+    if (limits->milli_cpus / 1000 < usable) {
+        facts->cpus = limits->milli_cpus / 1000;
+        PROBE_COPY(facts->cpu_limit, "the control group's quota");
+    }
+}
+
+/* MemAvailable leaves out reserved huge pages already; guests here use none. */
+static void count_memory(const struct probe_roots *roots, const struct cgroup_limits *limits,
+                         struct capacity_facts *facts)
+{
+    char value[64];
+    long long available_kib;
+    CLEANUP_FREE char *text = probe_text(roots->proc, "meminfo");
+    if (!text || !probe_field(text, "MemAvailable", value, sizeof value) ||
+        sscanf(value, "%lld kB", &available_kib) != 1 || available_kib < 0)
+        return;
+    facts->mem_free_mib = available_kib / 1024;
+    if (limits->mem_free_mib < facts->mem_free_mib) {
+        facts->mem_free_mib = limits->mem_free_mib;
+        PROBE_COPY(facts->mem_limit, "the control group's limit");
+    }
+}
+
+static void count_disk(const char *overlay_dir, struct capacity_facts *facts)
+{
+    CLEANUP_FREE char *path = text_copy(overlay_dir);
+    struct statvfs room;
+    while (statvfs(path, &room) < 0) {
+        char *slash = strrchr(path, '/');
+        if (errno != ENOENT || !slash || !path[1])
+            return;
+        slash[slash == path ? 1 : 0] = '\0';
+    }
+    facts->disk_free_mib = (int64_t)(((uint64_t)room.f_bavail * room.f_frsize) >> 20);
+    PROBE_COPY(facts->disk_path, path);
+}
+
+void probe_capacity(const struct probe_roots *roots, const char *overlay_dir, struct capacity_facts *facts)
+{
+    struct cgroup_limits limits;
+    cgroup_limits(roots, &limits);
+    count_cpus(roots, &limits, facts);
+    count_memory(roots, &limits, facts);
+    count_disk(overlay_dir, facts);
+}
+
+struct probe_cpu_sample probe_cpu_sample(const struct probe_roots *roots)
+{
+    struct probe_cpu_sample sample = {0};
+    char line[512];
+    uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
+    if (!probe_line(roots->proc, "stat", line, sizeof line) ||
+        sscanf(line,
+               "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+               " %" SCNu64,
+               &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) != 8)
+        return sample;
+    sample.known = true;
+    sample.idle = idle + iowait;
+    sample.total = user + nice + system + idle + iowait + irq + softirq + steal;
+    return sample;
+}

@@ -1,0 +1,133 @@
+/* libvirt: whether it answers, what its QEMU can do, and as whom QEMU runs. */
+#include <grp.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "doctor/probe.h"
+#include "guest/guest.h"
+
+/* Domain capabilities that libvirt has not cached take over a second, on a busy host several. */
+enum { FACTS_TIMEOUT_MS = 20000, LIST_TIMEOUT_MS = 3000, PING_TIMEOUT_MS = 3000 };
+
+static enum fact yes_if(bool value)
+{
+    return value ? FACT_YES : FACT_NO;
+}
+
+/* As libvirt does it: the label's group, and all groups of the user's own entry with its primary one. */
+static void add_groups_of(const struct passwd *passwd, struct probe_user *user)
+{
+    enum { MOST = sizeof user->groups / sizeof user->groups[0] - 1 };
+    int count = MOST;
+    if (getgrouplist(passwd->pw_name, passwd->pw_gid, user->groups + 1, &count) < 0)
+        count = MOST; /* it filled all there is and would have had more */
+    user->group_count = 1 + (size_t)(count > 0 ? count : 0);
+}
+
+/* "+64055:+64055" as libvirt writes DAC labels; without one QEMU runs as the daemon's user, which in session
+ * mode is ours. */
+static void find_user(const struct hypervisor_facts *found, struct probe_user *user)
+{
+    int64_t uid, gid;
+    CLEANUP_FREE char *label = text_copy(found->qemu_label);
+    if (label) {
+        char *colon = strchr(label, ':');
+        if (label[0] != '+' || !colon || colon[1] != '+')
+            return;
+        *colon = '\0';
+        if (!text_to_integer(label + 1, 0, UINT32_MAX - 1, &uid) ||
+            !text_to_integer(colon + 2, 0, UINT32_MAX - 1, &gid))
+            return;
+    } else {
+        uid = geteuid();
+        gid = getegid();
+    }
+    char buffer[4096];
+    struct passwd entry, *passwd = NULL;
+    user->known = true;
+    user->uid = (uid_t)uid;
+    user->groups[0] = (gid_t)gid;
+    user->group_count = 1;
+    if (getpwuid_r(user->uid, &entry, buffer, sizeof buffer, &passwd) == 0 && passwd)
+        add_groups_of(passwd, user);
+}
+
+static void name_user(const struct probe_user *user, struct runtime_facts *facts)
+{
+    char buffer[4096];
+    struct passwd entry, *passwd = NULL;
+    if (!user->known)
+        return;
+    facts->user_known = FACT_YES;
+    facts->user_uid = user->uid;
+    bool named = getpwuid_r(user->uid, &entry, buffer, sizeof buffer, &passwd) == 0 && passwd;
+    CLEANUP_FREE char *text = named ? text_format("%s (uid %u)", passwd->pw_name, (unsigned)user->uid)
+                                    : text_format("uid %u", (unsigned)user->uid);
+    PROBE_COPY(facts->user, text);
+}
+
+/* Resident memory of a process, MiB; 0 when it cannot be told. */
+static int64_t resident_mib(pid_t pid)
+{
+    char value[64];
+    long long kib;
+    CLEANUP_FREE char *name = text_format("%d/status", (int)pid);
+    CLEANUP_FREE char *status = pid > 0 ? probe_text("/proc", name) : NULL;
+    if (!status || !probe_field(status, "VmRSS", value, sizeof value) || sscanf(value, "%lld kB", &kib) != 1)
+        return 0;
+    return kib / 1024;
+}
+
+/* What this node's own guests hold: it counts as free. Guests that cannot be seen count as somebody else's.
+ */
+static void measure_own(struct hypervisor *hypervisor, const char *node_id, struct capacity_facts *facts)
+{
+    struct error ignored = ERROR_INIT;
+    struct guest_owned *list = NULL;
+    size_t count = 0;
+    if (!node_id || guest_list_owned(hypervisor, node_id, LIST_TIMEOUT_MS, &list, &count, &ignored) < 0)
+        return;
+    for (size_t i = 0; i < count; i++)
+        facts->own_mem_mib += resident_mib(guest_process(list[i].uuid));
+    guest_list_free(list, count);
+}
+
+static void copy_facts(const struct hypervisor_facts *found, struct facts *facts)
+{
+    struct runtime_facts *runtime = &facts->runtime;
+    runtime->answers = FACT_YES;
+    runtime->libvirt_version = found->libvirt_version;
+    runtime->qemu_version = found->qemu_version;
+    PROBE_COPY(runtime->arch, found->arch);
+    PROBE_COPY(runtime->emulator, found->emulator);
+    PROBE_COPY(runtime->machine, found->machine);
+    PROBE_COPY(runtime->security_models, found->security_models);
+    runtime->video = yes_if(found->video_virtio);
+    runtime->graphics = yes_if(found->graphics_vnc);
+    runtime->channel = yes_if(found->channel_unix);
+    runtime->cpu = yes_if(found->cpu_usable);
+    facts->capacity.given_known = FACT_YES;
+    facts->capacity.vcpu_given = found->vcpu_given;
+}
+
+void probe_runtime(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
+                   struct hypervisor_facts *found, struct probe_user *user, struct facts *facts)
+{
+    struct error err = ERROR_INIT;
+    if (hypervisor_facts(hypervisor, config->accel == ACCEL_KVM, node_id, FACTS_TIMEOUT_MS, found, &err) <
+        0) {
+        struct error ignored = ERROR_INIT;
+        PROBE_COPY(facts->runtime.error, err.text);
+        facts->runtime.answers = yes_if(hypervisor_ping(hypervisor, PING_TIMEOUT_MS, &ignored) == 0);
+        return;
+    }
+    copy_facts(found, facts);
+    find_user(found, user);
+    name_user(user, &facts->runtime);
+    measure_own(hypervisor, node_id, &facts->capacity);
+}

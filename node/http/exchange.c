@@ -1,0 +1,73 @@
+#include "http/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/document.h"
+#include "protocol/error.h"
+
+const char *exchange_header(const struct exchange *exchange, const char *name)
+{
+    return MHD_lookup_connection_value(exchange->connection, MHD_HEADER_KIND, name);
+}
+
+const char *exchange_argument(const struct exchange *exchange, const char *name)
+{
+    return MHD_lookup_connection_value(exchange->connection, MHD_GET_ARGUMENT_KIND, name);
+}
+
+json_t *exchange_json(const struct exchange *exchange, struct error *err)
+{
+    return document_parse(exchange->body, exchange->body_size, err);
+}
+
+/* What every answer carries: it is for this client alone, and nothing is to be guessed about it. */
+static void set_response(struct exchange *exchange, unsigned status, struct MHD_Response *response)
+{
+    exchange->status = status;
+    exchange->response = response;
+    answer_header(exchange, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    answer_header(exchange, "X-Content-Type-Options", "nosniff");
+    answer_header(exchange, "Cross-Origin-Resource-Policy", "same-origin");
+}
+
+int answer_json(struct exchange *exchange, unsigned status, json_t *document)
+{
+    char *text = document_text(document);
+    json_decref(document);
+    set_response(exchange, status,
+                 MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
+    answer_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json");
+    return 0;
+}
+
+int answer_empty(struct exchange *exchange, unsigned status)
+{
+    set_response(exchange, status, MHD_create_response_from_buffer(0, NULL, MHD_RESPMEM_PERSISTENT));
+    return 0;
+}
+
+int answer_bytes(struct exchange *exchange, const char *type, void *data, size_t size)
+{
+    set_response(exchange, MHD_HTTP_OK, MHD_create_response_from_buffer(size, data, MHD_RESPMEM_MUST_FREE));
+    answer_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    return 0;
+}
+
+void answer_header(struct exchange *exchange, const char *name, const char *value)
+{
+    if (exchange->response)
+        MHD_add_response_header(exchange->response, name, value);
+}
+
+void answer_error(struct exchange *exchange, const struct error *err)
+{
+    unsigned status = protocol_error_status(err->code);
+    answer_json(exchange, status, protocol_error_encode(err));
+    if (status == MHD_HTTP_UNAUTHORIZED)
+        answer_header(exchange, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    if (err->code == ERROR_SLOW_DOWN)
+        answer_header(exchange, MHD_HTTP_HEADER_RETRY_AFTER, "12");
+    if (err->code == ERROR_ENDING || err->code == ERROR_HYPERVISOR)
+        answer_header(exchange, MHD_HTTP_HEADER_RETRY_AFTER, "5");
+}

@@ -1,0 +1,74 @@
+/* /v1/leases and what ends or describes a lease */
+#include <stdlib.h>
+
+#include "base/document.h"
+#include "http/exchange.h"
+
+static int create(struct exchange *exchange, struct error *err)
+{
+    struct lease_request request;
+    struct lease_document lease;
+    CLEANUP_JSON json_t *body = exchange_json(exchange, err);
+    if (!body || lease_request_decode(body, &request, err) < 0)
+        return -1;
+    if (leases_create(exchange->context->leases, &request, &exchange->grant, &lease, err) < 0)
+        return -1;
+    return answer_json(exchange, MHD_HTTP_CREATED, lease_encode(&lease));
+}
+
+static int list(struct exchange *exchange, struct error *err)
+{
+    size_t max = leases_berths(exchange->context->leases);
+    CLEANUP_FREE struct lease_document *found = calloc(max, sizeof *found);
+    if (!found)
+        return error_set(err, ERROR_INTERNAL, "cannot list the leases: out of memory");
+    size_t count = leases_list(exchange->context->leases, &exchange->grant, found, max);
+    json_t *documents = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(documents, lease_encode(&found[i]));
+    return answer_json(exchange, MHD_HTTP_OK, documents);
+}
+
+static int get(struct exchange *exchange, struct error *err)
+{
+    struct lease_document lease;
+    if (leases_get(exchange->context->leases, exchange->id, &exchange->grant, &lease, err) < 0)
+        return -1;
+    return answer_json(exchange, MHD_HTTP_OK, lease_encode(&lease));
+}
+
+static int end(struct exchange *exchange, struct error *err)
+{
+    struct lease_receipt ended;
+    if (leases_end(exchange->context->leases, exchange->id, &exchange->grant, REASON_GRACEFUL, &ended, err) <
+        0)
+        return -1;
+    return answer_json(exchange, MHD_HTTP_OK, receipt_encode(&ended));
+}
+
+static int receipt(struct exchange *exchange, struct error *err)
+{
+    struct lease_receipt ended;
+    if (leases_receipt(exchange->context->leases, exchange->id, &exchange->grant, &ended, err) < 0)
+        return -1;
+    return answer_json(exchange, MHD_HTTP_OK, receipt_encode(&ended));
+}
+
+/* The guest view is not built yet; the route answers as for a lease without one. */
+static int view(struct exchange *exchange, struct error *err)
+{
+    struct lease_document lease;
+    if (leases_get(exchange->context->leases, exchange->id, &exchange->grant, &lease, err) < 0)
+        return -1;
+    return error_set(err, ERROR_NOT_FOUND, "this node has no guest view; use screenshot and actions");
+}
+
+const struct route routes_leases[] = {
+    {"POST", "/v1/leases", AUTH_LEASE, create},
+    {"GET", "/v1/leases", AUTH_LEASE, list},
+    {"GET", "/v1/leases/{id}", AUTH_LEASE, get},
+    {"DELETE", "/v1/leases/{id}", AUTH_LEASE, end},
+    {"GET", "/v1/leases/{id}/receipt", AUTH_LEASE, receipt},
+    {"GET", "/v1/leases/{id}/view", AUTH_LEASE, view},
+    {NULL},
+};

@@ -1,0 +1,81 @@
+/* /health, /v1/eligibility, /v1/node, /v1/park, /v1/unpark */
+#include <string.h>
+
+#include "base/clock.h"
+#include "http/exchange.h"
+
+static int health(struct exchange *exchange, struct error *err)
+{
+    (void)err;
+    return answer_json(exchange, MHD_HTTP_OK,
+                       json_pack("{s:b, s:s, s:o}", "ok", 1, "protocol", PROTOCOL_VERSION, "settlement",
+                                 protocol_settlement()));
+}
+
+static int eligibility(struct exchange *exchange, struct error *err)
+{
+    (void)err;
+    struct eligibility_answer answer;
+    eligibility_ask(exchange->context->eligibility, 0, &answer);
+    return answer_json(exchange, MHD_HTTP_OK, answer.document);
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text && text[0] ? json_string(text) : json_null();
+}
+
+static json_t *encode_berth(size_t n, const struct berth_status *status)
+{
+    double seconds = (double)(clock_monotonic_ms() - status->since_ms) / 1000;
+    return json_pack("{s:I, s:s, s:o, s:f, s:o}", "n", (json_int_t)n, "state", status->state, "phase",
+                     text_or_null(status->phase), "seconds", seconds, "reason", text_or_null(status->reason));
+}
+
+static int node(struct exchange *exchange, struct error *err)
+{
+    (void)err;
+    const struct http_context *context = exchange->context;
+    json_t *berths = json_array();
+    char live[LEASE_ID_SIZE] = "";
+    for (size_t i = 0; i < leases_berths(context->leases); i++) {
+        struct berth_status status;
+        leases_status(context->leases, i, &status);
+        json_array_append_new(berths, encode_berth(i, &status));
+        if (!live[0])
+            memcpy(live, status.lease_id, sizeof live);
+    }
+    json_t *guest = json_copy(json_array_get(berths, 0));
+    json_object_del(guest, "n");
+    return answer_json(exchange, MHD_HTTP_OK,
+                       json_pack("{s:s, s:b, s:b, s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "protocol",
+                                 PROTOCOL_VERSION, "parked", leases_parked(context->leases), "eligible",
+                                 eligibility_last(context->eligibility), "bind", context->bind, "class",
+                                 config_class_word(context->config->class), "live_lease", text_or_null(live),
+                                 "settlement", protocol_settlement(), "berths", berths, "guest", guest,
+                                 "version", BERTHOS_VERSION));
+}
+
+static int park(struct exchange *exchange, struct error *err)
+{
+    struct eligibility_answer answer;
+    eligibility_ask(exchange->context->eligibility, 2000, &answer);
+    json_decref(answer.document);
+    if (!answer.ok)
+        return error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", answer.why);
+    leases_park(exchange->context->leases);
+    return answer_empty(exchange, MHD_HTTP_NO_CONTENT);
+}
+
+static int unpark(struct exchange *exchange, struct error *err)
+{
+    if (leases_unpark(exchange->context->leases, err) < 0)
+        return -1;
+    return answer_empty(exchange, MHD_HTTP_NO_CONTENT);
+}
+
+const struct route routes_node[] = {
+    {"GET", "/health", AUTH_NONE, health},         {"GET", "/v1/eligibility", AUTH_NONE, eligibility},
+    {"GET", "/v1/node", AUTH_NONE, node},          {"POST", "/v1/park", AUTH_OPERATOR, park},
+    {"POST", "/v1/unpark", AUTH_OPERATOR, unpark}, {NULL},
+};

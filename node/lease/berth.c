@@ -1,0 +1,126 @@
+#include "lease/berth.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/sync.h"
+#include "guest/guest.h"
+#include "image/overlay.h"
+
+/* A QEMU that hangs takes libvirt 10 s of asking before it kills (FACTS), so destroying is given twice that.
+ */
+enum { DESTROY_TIMEOUT_MS = 20000 };
+
+void berth_enter(struct berth *berth, enum berth_state state, const char *phase)
+{
+    berth->state = state;
+    berth->phase = phase;
+    berth->since_ms = clock_monotonic_ms();
+    pthread_cond_broadcast(&berth->changed);
+}
+
+int64_t berth_occupied_ms(const struct berth *berth)
+{
+    return berth->record.occupied_ms + (clock_boottime_ms() - berth->since_boot_ms);
+}
+
+int berth_take_down(struct leases *leases, struct berth *berth, struct error *err)
+{
+    if (guest_destroy(leases->options.hypervisor, berth->uuid, DESTROY_TIMEOUT_MS, err) < 0)
+        return -1;
+    if (overlay_remove(berth->overlay, err) < 0 || file_remove(berth->console_log, err) < 0) {
+        err->code = ERROR_ENDING;
+        return -1;
+    }
+    return 0;
+}
+
+/* The display's users are woken and waited for; then nobody else can reach it. */
+static void close_display(struct berth *berth)
+{
+    pthread_mutex_lock(&berth->mutex);
+    struct display *display = TAKE(berth->display);
+    if (display) {
+        display_shutdown(display);
+        while (berth->users > 0)
+            sync_cond_wait(&berth->changed, &berth->mutex, CLOCK_NEVER);
+    }
+    pthread_mutex_unlock(&berth->mutex);
+    if (display)
+        display_close(display);
+}
+
+/*
+ * The acts of an end, each of which may be repeated. The tenant's guest goes even when the journal cannot be
+ * written (a full disk); what then has to wait is the word that it is done, since there is no receipt yet.
+ */
+static int carry_out_end(struct leases *leases, struct berth *berth, struct journal_record *record,
+                         struct error *err)
+{
+    struct error unwritten = ERROR_INIT;
+    if (journal_write(&leases->journal, record, &unwritten) < 0)
+        log_error("lease", "%s", unwritten.text);
+    close_display(berth);
+    if (berth_take_down(leases, berth, err) < 0)
+        return -1;
+    record->state = JOURNAL_ENDED;
+    return journal_write(&leases->journal, record, err);
+}
+
+/* Freezes the occupancy at the first call. With berth.mutex held, while leased. */
+static void stop_occupancy(struct berth *berth, enum lease_reason reason)
+{
+    berth->record.occupied_ms = berth_occupied_ms(berth);
+    berth->record.ended_ms = clock_realtime_ms();
+    berth->record.state = JOURNAL_ENDING;
+    berth->record.reason = reason;
+    berth_enter(berth, BERTH_ENDING, NULL);
+}
+
+int berth_end(struct leases *leases, struct berth *berth, const char *id, enum lease_reason reason,
+              struct lease_receipt *receipt, struct error *err)
+{
+    int64_t deadline_ms = clock_deadline(DESTROY_TIMEOUT_MS + 5000);
+    pthread_mutex_lock(&berth->mutex);
+    while (berth->acting && sync_cond_wait(&berth->changed, &berth->mutex, deadline_ms))
+        continue;
+    bool here =
+        (berth->state == BERTH_LEASED || berth->state == BERTH_ENDING) && strcmp(berth->record.id, id) == 0;
+    if (!here || berth->acting) {
+        bool late = here && berth->acting;
+        pthread_mutex_unlock(&berth->mutex);
+        return late ? error_set(err, ERROR_ENDING,
+                                "the lease is being ended and its guest is not gone yet; ask again")
+                    : error_set(err, ERROR_NOT_FOUND, "there is no live lease of this id");
+    }
+    if (berth->state == BERTH_LEASED)
+        stop_occupancy(berth, reason);
+    berth->acting = true;
+    struct journal_record record = berth->record;
+    pthread_mutex_unlock(&berth->mutex);
+
+    int ended = carry_out_end(leases, berth, &record, err);
+
+    pthread_mutex_lock(&berth->mutex);
+    berth->acting = false;
+    if (ended == 0) {
+        berth->reason[0] = '\0';
+        berth_enter(berth, BERTH_EMPTY, NULL);
+    } else {
+        snprintf(berth->reason, sizeof berth->reason, "%.250s", err->text);
+        pthread_cond_broadcast(&berth->changed);
+    }
+    pthread_mutex_unlock(&berth->mutex);
+    if (ended < 0) {
+        log_error("lease", "%s cannot be ended yet: %s", id, err->text);
+        err->code = ERROR_ENDING;
+        return -1;
+    }
+    journal_receipt(&record, receipt);
+    log_info("lease", "%s ended (%s) after %lld s", id, lease_reason_word(record.reason),
+             (long long)receipt->occupancy_seconds);
+    return 0;
+}

@@ -1,0 +1,142 @@
+/*
+ * Bringing a guest up, in the phases that `berth up` shows: define (overlay and domain), boot (until the
+ * guest draws on its display), desktop (until its agent speaks, which the image starts last), first frame (a
+ * fresh picture that is not blank). A failure in any phase undoes all of them.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/sync.h"
+#include "base/text.h"
+#include "guest/guest.h"
+#include "image/image.h"
+#include "image/overlay.h"
+#include "lease/berth.h"
+
+enum { LIBVIRT_TIMEOUT_MS = 15000, START_TIMEOUT_MS = 60000 };
+
+/* Shows the next phase; fails when the create was cancelled meanwhile. */
+static int enter_phase(struct berth *berth, const char *phase, struct error *err)
+{
+    LOCK_SCOPE(&berth->mutex);
+    if (berth->cancelled)
+        return error_set(err, ERROR_GUEST_FAILED, "the node is stopping");
+    berth->phase = phase;
+    pthread_cond_broadcast(&berth->changed);
+    return 0;
+}
+
+static struct image *open_image(const struct config *config, struct error *err)
+{
+    CLEANUP_FREE char *cache = file_join(config->home, "verified.json");
+    struct image_options options = {
+        .image_dir = config->image_dir,
+        .name = config->image,
+        .pinned_digest = config->image_digest,
+        .cache_path = cache,
+    };
+    return image_open(&options, NULL, err);
+}
+
+static int define(struct leases *leases, struct berth *berth, const struct image *image,
+                  const struct hypervisor_facts *facts, struct error *err)
+{
+    struct guest_spec spec;
+    const struct lease_shape *shape = &berth->record.shape;
+    guest_spec_fill(&spec, leases->options.config, image, facts);
+    spec.name = berth->name;
+    spec.uuid = berth->uuid;
+    spec.node_id = leases->options.node_id;
+    spec.lease_id = berth->record.id;
+    spec.vcpu = shape->vcpu;
+    spec.mem_mib = shape->mem_gib * 1024;
+    spec.overlay = berth->overlay;
+    spec.console_log = berth->console_log;
+    if (overlay_create(berth->overlay, image, shape->disk_gib, guest_spec_group(&spec), err) < 0)
+        return -1;
+    if (guest_start(leases->options.hypervisor, &spec, false, START_TIMEOUT_MS, err) < 0)
+        return -1;
+    /* QEMU has the files open now: were they still the verified ones? */
+    return image_recheck(image, err);
+}
+
+static struct display *open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
+                                    struct error *err)
+{
+    int fd = guest_open_display(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, err);
+    return fd < 0 ? NULL : display_open(fd, clock_left_ms(deadline_ms), err);
+}
+
+/* Waits until the guest is usable; the display is open when it returns 0. */
+static int wait_usable(struct leases *leases, struct berth *berth, const struct image *image,
+                       int64_t deadline_ms, struct display **opened, struct error *err)
+{
+    CLEANUP(cleanup_display) struct display *display = NULL;
+    CLEANUP_FRAME struct display_frame *drawn = NULL;
+    CLEANUP_FRAME struct display_frame *fresh = NULL;
+    uint32_t width = image->display_width, height = image->display_height;
+    if (enter_phase(berth, "boot", err) < 0)
+        return -1;
+    display = open_display(leases, berth, deadline_ms, err);
+    if (!display)
+        return -1;
+    drawn = display_wait_drawn(display, width, height, deadline_ms, err);
+    if (!drawn)
+        return error_prefix(err, "the guest drew nothing in time");
+    if (enter_phase(berth, "desktop", err) < 0 ||
+        guest_agent_wait(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
+        return -1;
+    if (enter_phase(berth, "first frame", err) < 0)
+        return -1;
+    fresh = display_wait_drawn(display, width, height, deadline_ms, err);
+    if (!fresh)
+        return -1;
+    *opened = TAKE(display);
+    return 0;
+}
+
+/* The guest's last words on its serial console tell more than "it did not come up". */
+static void log_console(const struct berth *berth)
+{
+    char tail[512];
+    CLEANUP_CLOSE int fd = open(berth->console_log, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+    off_t from = size > (off_t)sizeof tail - 1 ? size - ((off_t)sizeof tail - 1) : 0;
+    ssize_t got = size > 0 ? pread(fd, tail, sizeof tail - 1, from) : 0;
+    if (got <= 0)
+        return;
+    tail[got] = '\0';
+    log_warning("lease", "the guest's console ended with: %s", tail);
+}
+
+int berth_bring_up(struct leases *leases, struct berth *berth, struct display **display, struct error *err)
+{
+    const struct config *config = leases->options.config;
+    int64_t deadline_ms = clock_deadline(config->start_timeout_seconds * 1000);
+    struct hypervisor_facts facts = {0};
+    CLEANUP_IMAGE struct image *image = open_image(config, err);
+    if (!image)
+        return error_set(err, ERROR_INELIGIBLE, "the guest image cannot be used: %.900s", strdupa(err->text));
+    if (hypervisor_facts(leases->options.hypervisor, config->accel == ACCEL_KVM, NULL, LIBVIRT_TIMEOUT_MS,
+                         &facts, err) < 0)
+        return -1;
+    int up = define(leases, berth, image, &facts, err);
+    hypervisor_facts_clear(&facts);
+    if (up == 0)
+        up = wait_usable(leases, berth, image, deadline_ms, display, err);
+    if (up == 0)
+        return 0;
+
+    log_console(berth);
+    struct error undo = ERROR_INIT;
+    if (berth_take_down(leases, berth, &undo) < 0)
+        log_error("lease", "after a failed start: %s", undo.text);
+    /* What the display or the image said about it is of no other use to the caller: the guest failed. */
+    if (err->code != ERROR_NO_CAPACITY && err->code != ERROR_HYPERVISOR)
+        err->code = ERROR_GUEST_FAILED;
+    return -1;
+}

@@ -1,0 +1,185 @@
+#include "lease/journal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/document.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+
+enum { DOCUMENT_MAX = 64 * 1024 };
+
+static const char *const states[JOURNAL_STATE_COUNT] = {
+    [JOURNAL_CREATING] = "creating",
+    [JOURNAL_LIVE] = "live",
+    [JOURNAL_ENDING] = "ending",
+    [JOURNAL_ENDED] = "ended",
+};
+
+int journal_open(struct journal *journal, const char *home, struct error *err)
+{
+    journal->folder = file_join(home, "leases");
+    return file_make_folder(journal->folder, 0700, err);
+}
+
+void journal_close(struct journal *journal)
+{
+    free(TAKE(journal->folder));
+}
+
+static char *path_of(const struct journal *journal, const char *id)
+{
+    return text_format("%s/%s.json", journal->folder, id);
+}
+
+int journal_write(const struct journal *journal, const struct journal_record *record, struct error *err)
+{
+    CLEANUP_JSON json_t *document = json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "schema",
+        "berthos.lease/1", "id", record->id, "state", states[record->state], "owner", record->owner, "berth",
+        record->berth, "uuid", record->uuid, "vcpu", (json_int_t)record->shape.vcpu, "mem_gib",
+        (json_int_t)record->shape.mem_gib, "disk_gib", (json_int_t)record->shape.disk_gib, "started_ms",
+        (json_int_t)record->started_ms, "expires_ms", (json_int_t)record->expires_ms, "ended_ms",
+        (json_int_t)record->ended_ms, "occupied_ms", (json_int_t)record->occupied_ms, "stamp_ms",
+        (json_int_t)record->stamp_ms, "reason", lease_reason_word(record->reason));
+    CLEANUP_FREE char *text = document_pretty(document);
+    CLEANUP_FREE char *path = path_of(journal, record->id);
+    if (file_write_atomic(path, 0600, text, strlen(text), err) < 0)
+        return error_prefix(err, "the lease could not be journalled");
+    return 0;
+}
+
+static bool state_from(const char *word, enum journal_state *state)
+{
+    for (unsigned i = 0; i < JOURNAL_STATE_COUNT; i++) {
+        if (strcmp(states[i], word) == 0) {
+            *state = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int decode(const json_t *document, struct journal_record *record, struct error *err)
+{
+    const char *schema, *id, *state, *owner, *uuid, *reason;
+    int64_t berth;
+    const struct {
+        const char *key;
+        int64_t *value;
+    } numbers[] = {
+        {"vcpu", &record->shape.vcpu},
+        {"mem_gib", &record->shape.mem_gib},
+        {"disk_gib", &record->shape.disk_gib},
+        {"started_ms", &record->started_ms},
+        {"expires_ms", &record->expires_ms},
+        {"ended_ms", &record->ended_ms},
+        {"occupied_ms", &record->occupied_ms},
+        {"stamp_ms", &record->stamp_ms},
+        {"berth", &berth},
+    };
+    *record = (struct journal_record){0};
+    if (document_string(document, "schema", &schema, err) < 0 ||
+        document_string(document, "id", &id, err) < 0 ||
+        document_string(document, "state", &state, err) < 0 ||
+        document_string(document, "owner", &owner, err) < 0 ||
+        document_string(document, "uuid", &uuid, err) < 0 ||
+        document_string(document, "reason", &reason, err) < 0)
+        return -1;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (document_integer(document, numbers[i].key, 0, INT64_MAX, numbers[i].value, err) < 0)
+            return -1;
+    if (strcmp(schema, "berthos.lease/1") != 0 || !lease_id_valid(id) || !state_from(state, &record->state) ||
+        !digest_valid(owner) || strlen(uuid) != GUEST_UUID_SIZE - 1 ||
+        !lease_reason_from(reason, &record->reason) || berth > INT32_MAX)
+        return error_set(err, ERROR_INTERNAL, "it is not a lease's document");
+    memcpy(record->id, id, sizeof record->id);
+    memcpy(record->owner, owner, sizeof record->owner);
+    memcpy(record->uuid, uuid, sizeof record->uuid);
+    record->berth = (int)berth;
+    return 0;
+}
+
+int journal_read(const struct journal *journal, const char *id, struct journal_record *record,
+                 struct error *err)
+{
+    if (!lease_id_valid(id)) /* it becomes a path */
+        return error_set(err, ERROR_NOT_FOUND, "there is no lease of this id");
+    CLEANUP_FREE char *path = path_of(journal, id);
+    CLEANUP_JSON json_t *document = document_read(path, DOCUMENT_MAX, err);
+    if (!document && err->code == ERROR_NOT_FOUND)
+        return error_set(err, ERROR_NOT_FOUND, "there is no lease of this id");
+    if (!document || decode(document, record, err) < 0 || strcmp(record->id, id) != 0) {
+        err->code = ERROR_INTERNAL;
+        return error_prefix(err, "the journal's document %s cannot be understood", path);
+    }
+    return 0;
+}
+
+int journal_remove(const struct journal *journal, const char *id, struct error *err)
+{
+    CLEANUP_FREE char *path = path_of(journal, id);
+    return file_remove(path, err);
+}
+
+static void set_aside(const struct journal *journal, const char *name, const char *why)
+{
+    CLEANUP_FREE char *path = file_join(journal->folder, name);
+    CLEANUP_FREE char *aside = text_format("%s.broken", path);
+    if (rename(path, aside) == 0)
+        log_error("lease", "%s; it was set aside as %s", why, aside);
+}
+
+/* The lease id of a document's file name; false for any other file. */
+static bool id_of(const char *name, char id[LEASE_ID_SIZE])
+{
+    if (strlen(name) != LEASE_ID_SIZE - 1 + 5 || strcmp(name + LEASE_ID_SIZE - 1, ".json") != 0)
+        return false;
+    snprintf(id, LEASE_ID_SIZE, "%.*s", LEASE_ID_SIZE - 1, name);
+    return lease_id_valid(id);
+}
+
+int journal_unfinished(const struct journal *journal, struct journal_record **records, size_t *count,
+                       struct error *err)
+{
+    DIR *folder = opendir(journal->folder);
+    if (!folder)
+        return error_set_errno(err, ERROR_INTERNAL, errno, "cannot list %s", journal->folder);
+    CLEANUP_FREE struct journal_record *found = NULL;
+    size_t used = 0;
+    struct dirent *entry;
+    while ((entry = readdir(folder))) {
+        struct error reason = ERROR_INIT;
+        struct journal_record record;
+        char id[LEASE_ID_SIZE];
+        if (!id_of(entry->d_name, id))
+            continue;
+        if (journal_read(journal, id, &record, &reason) < 0) {
+            set_aside(journal, entry->d_name, reason.text);
+            continue;
+        }
+        if (record.state == JOURNAL_ENDED)
+            continue;
+        struct journal_record *larger = realloc(found, (used + 1) * sizeof *found);
+        if (!larger)
+            abort();
+        found = larger;
+        found[used++] = record;
+    }
+    closedir(folder);
+    *records = TAKE(found);
+    *count = used;
+    return 0;
+}
+
+void journal_receipt(const struct journal_record *record, struct lease_receipt *receipt)
+{
+    memcpy(receipt->lease_id, record->id, sizeof receipt->lease_id);
+    receipt->occupancy_seconds = record->occupied_ms / 1000;
+    receipt->reason = record->reason;
+}

@@ -1,0 +1,490 @@
+#include "lease/leases.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/random.h"
+#include "base/sync.h"
+#include "base/text.h"
+#include "doctor/fits.h"
+#include "guest/guest.h"
+#include "lease/berth.h"
+
+/* A create re-uses a report that is no older than this. */
+enum { REPORT_MAX_AGE_MS = 2000 };
+
+/* --- opening and closing -----------------------------------------------------------------------------------
+ */
+
+static void on_guest_gone(void *context, const char *uuid)
+{
+    struct leases *leases = context;
+    for (size_t i = 0; i < leases->count; i++) {
+        struct berth *berth = &leases->berths[i];
+        if (strcmp(berth->uuid, uuid) != 0)
+            continue;
+        pthread_mutex_lock(&berth->mutex);
+        berth->gone = berth->state == BERTH_LEASED || berth->state == BERTH_PREPARING;
+        pthread_mutex_unlock(&berth->mutex);
+        keeper_wake(leases);
+    }
+}
+
+static int open_berths(struct leases *leases, struct error *err)
+{
+    const struct config *config = leases->options.config;
+    CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
+    /* 0711: QEMU's user must pass through, and nobody needs to list it */
+    if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0)
+        return -1;
+    leases->berths = calloc((size_t)config->berths, sizeof *leases->berths);
+    if (!leases->berths)
+        return error_set(err, ERROR_INTERNAL, "cannot make %" PRId64 " berths: out of memory",
+                         config->berths);
+    leases->count = (size_t)config->berths;
+    for (size_t i = 0; i < leases->count; i++) {
+        struct berth *berth = &leases->berths[i];
+        berth->n = (int)i;
+        guest_name(leases->options.node_id, berth->n, berth->name);
+        guest_uuid(leases->options.node_id, berth->n, berth->uuid);
+        berth->overlay = text_format("%s/%s.qcow2", overlays, berth->name);
+        berth->console_log = text_format("%s/%s.console.log", overlays, berth->name);
+        berth->expires_boot_ms = CLOCK_NEVER;
+        pthread_mutex_init(&berth->mutex, NULL);
+        sync_cond_init(&berth->changed);
+        berth_enter(berth, BERTH_EMPTY, NULL);
+    }
+    return 0;
+}
+
+struct leases *leases_open(const struct leases_options *options, struct error *err)
+{
+    struct leases *leases = calloc(1, sizeof *leases);
+    if (!leases) {
+        error_set(err, ERROR_INTERNAL, "cannot open the leases: out of memory");
+        return NULL;
+    }
+    leases->options = *options;
+    leases->parked = true;
+    pthread_mutex_init(&leases->mutex, NULL);
+    sync_cond_init(&leases->keeper_wake);
+    if (journal_open(&leases->journal, options->config->home, err) < 0 || open_berths(leases, err) < 0 ||
+        leases_recover(leases, err) < 0 || keeper_start(leases, err) < 0) {
+        leases_close(leases);
+        return NULL;
+    }
+    guest_on_gone(options->hypervisor, on_guest_gone, leases);
+    return leases;
+}
+
+/* Makes a create that is under way give up: its guest is taken from under it. */
+static void cancel_create(struct leases *leases, struct berth *berth)
+{
+    struct error ignored = ERROR_INIT;
+    pthread_mutex_lock(&berth->mutex);
+    bool preparing = berth->state == BERTH_PREPARING;
+    berth->cancelled = preparing;
+    pthread_mutex_unlock(&berth->mutex);
+    while (preparing) {
+        guest_destroy(leases->options.hypervisor, berth->uuid, 20000, &ignored);
+        LOCK_SCOPE(&berth->mutex);
+        if (berth->state == BERTH_PREPARING)
+            sync_cond_wait(&berth->changed, &berth->mutex, clock_deadline(200));
+        preparing = berth->state == BERTH_PREPARING;
+    }
+}
+
+void leases_stop(struct leases *leases)
+{
+    pthread_mutex_lock(&leases->mutex);
+    leases->stopping = true;
+    pthread_cond_signal(&leases->keeper_wake);
+    pthread_mutex_unlock(&leases->mutex);
+    if (leases->keeper_started)
+        pthread_join(leases->keeper, NULL);
+    leases->keeper_started = false;
+    for (size_t i = 0; i < leases->count; i++) {
+        struct berth *berth = &leases->berths[i];
+        struct lease_receipt receipt;
+        struct error err = ERROR_INIT;
+        cancel_create(leases, berth);
+        pthread_mutex_lock(&berth->mutex);
+        bool held = berth->state == BERTH_LEASED || berth->state == BERTH_ENDING;
+        char id[LEASE_ID_SIZE];
+        memcpy(id, berth->record.id, sizeof id);
+        pthread_mutex_unlock(&berth->mutex);
+        if (held && berth_end(leases, berth, id, REASON_OPERATOR, &receipt, &err) < 0)
+            log_error("lease", "%s; the next start of the node finishes it", err.text);
+    }
+}
+
+void leases_close(struct leases *leases)
+{
+    guest_on_gone(leases->options.hypervisor, NULL, NULL);
+    for (size_t i = 0; i < leases->count; i++) {
+        free(leases->berths[i].overlay);
+        free(leases->berths[i].console_log);
+        pthread_cond_destroy(&leases->berths[i].changed);
+        pthread_mutex_destroy(&leases->berths[i].mutex);
+    }
+    free(leases->berths);
+    journal_close(&leases->journal);
+    pthread_cond_destroy(&leases->keeper_wake);
+    pthread_mutex_destroy(&leases->mutex);
+    free(leases);
+}
+
+/* --- parked ------------------------------------------------------------------------------------------------
+ */
+
+bool leases_parked(struct leases *leases)
+{
+    LOCK_SCOPE(&leases->mutex);
+    return leases->parked;
+}
+
+void leases_park(struct leases *leases)
+{
+    LOCK_SCOPE(&leases->mutex);
+    leases->parked = true;
+}
+
+/* With leases.mutex held. */
+static bool any_busy(struct leases *leases)
+{
+    for (size_t i = 0; i < leases->count; i++) {
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        enum berth_state state = leases->berths[i].state;
+        if (state == BERTH_PREPARING || state == BERTH_LEASED || state == BERTH_ENDING)
+            return true;
+    }
+    return false;
+}
+
+int leases_unpark(struct leases *leases, struct error *err)
+{
+    LOCK_SCOPE(&leases->mutex);
+    if (any_busy(leases))
+        return error_set(err, ERROR_LEASE_LIVE, "a lease is live; end it first, then unpark");
+    leases->parked = false;
+    return 0;
+}
+
+/* --- create ------------------------------------------------------------------------------------------------
+ */
+
+/* With leases.mutex held: an empty berth, or NULL. */
+static struct berth *find_empty(struct leases *leases)
+{
+    for (size_t i = 0; i < leases->count; i++) {
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        if (leases->berths[i].state == BERTH_EMPTY || leases->berths[i].state == BERTH_FAILED)
+            return &leases->berths[i];
+    }
+    return NULL;
+}
+
+static int64_t given(int64_t value, int64_t otherwise)
+{
+    return value == -1 ? otherwise : value;
+}
+
+/* Takes a berth for a create; its record then belongs to this thread. */
+static struct berth *take_berth(struct leases *leases, struct error *err)
+{
+    LOCK_SCOPE(&leases->mutex);
+    if (!leases->parked || leases->stopping) {
+        error_set(err, ERROR_UNPARKED,
+                  "the node accepts no new leases now; its operator can change that: berth park");
+        return NULL;
+    }
+    struct berth *berth = find_empty(leases);
+    if (!berth) {
+        error_set(err, ERROR_LEASE_LIVE, "every berth of this node is taken by a lease; end it or wait");
+        return NULL;
+    }
+    LOCK_SCOPE(&berth->mutex);
+    berth->record = (struct journal_record){.state = JOURNAL_CREATING, .berth = berth->n};
+    berth->cancelled = berth->gone = false;
+    berth->reason[0] = '\0';
+    berth_enter(berth, BERTH_PREPARING, "define");
+    return berth;
+}
+
+/* The checks that come after "is a berth free" in CONTRACT.md section 3; fills the record when they pass. */
+static int fill_record(struct leases *leases, struct berth *berth, const struct lease_request *request,
+                       const struct pairing_grant *grant, struct error *err)
+{
+    const struct config *config = leases->options.config;
+    struct lease_shape shape = {given(request->vcpu, config->vcpu), given(request->mem_gib, config->mem_gib),
+                                given(request->disk_gib, config->disk_gib)};
+    if (lease_request_check(request, err) < 0 ||
+        doctor_shape_fits(config, leases->options.hypervisor, &shape, err) < 0)
+        return -1;
+    LOCK_SCOPE(&berth->mutex);
+    struct journal_record *record = &berth->record;
+    record->shape = shape;
+    memcpy(record->id, "l_", 2);
+    random_hex(record->id + 2, 16);
+    memcpy(record->uuid, berth->uuid, sizeof record->uuid);
+    memcpy(record->owner, grant->id, sizeof record->owner);
+    return 0;
+}
+
+static void describe(const struct berth *berth, struct lease_document *lease)
+{
+    const struct journal_record *record = &berth->record;
+    *lease = (struct lease_document){
+        .live = true,
+        .shape = record->shape,
+        .started_ms = record->started_ms,
+        .expires_ms = record->expires_ms,
+    };
+    memcpy(lease->id, record->id, sizeof lease->id);
+}
+
+/* The berth's guest is usable: from here on it is a lease. */
+static int go_live(struct leases *leases, struct berth *berth, const struct lease_request *request,
+                   struct display *display, struct error *err)
+{
+    int64_t max_s = leases->options.config->max_lease_seconds;
+    int64_t ttl_s = given(request->ttl_seconds, max_s ? max_s : -1);
+    if (max_s && ttl_s > max_s)
+        ttl_s = max_s;
+    struct journal_record record = berth->record; /* ours alone while preparing */
+    int64_t now_boot_ms = clock_boottime_ms();
+    record.state = JOURNAL_LIVE;
+    record.started_ms = clock_realtime_ms();
+    record.expires_ms = ttl_s < 0 ? 0 : record.started_ms + ttl_s * 1000;
+    record.stamp_ms = now_boot_ms;
+    if (journal_write(&leases->journal, &record, err) < 0)
+        return -1;
+    LOCK_SCOPE(&berth->mutex);
+    berth->record = record;
+    berth->since_boot_ms = now_boot_ms;
+    berth->expires_boot_ms = ttl_s < 0 ? CLOCK_NEVER : now_boot_ms + ttl_s * 1000;
+    berth->display = display;
+    berth_enter(berth, BERTH_LEASED, NULL);
+    return 0;
+}
+
+/* Undoes a create that failed and keeps the reason on the berth. */
+static void give_back(struct leases *leases, struct berth *berth, const struct error *why)
+{
+    struct error undo = ERROR_INIT;
+    if (journal_remove(&leases->journal, berth->record.id, &undo) < 0)
+        log_error("lease", "%s", undo.text);
+    pthread_mutex_lock(&berth->mutex);
+    snprintf(berth->reason, sizeof berth->reason, "%.250s", why->text);
+    berth_enter(berth, BERTH_FAILED, NULL);
+    pthread_mutex_unlock(&berth->mutex);
+    log_warning("lease", "%s was not created: %s", berth->record.id, why->text);
+}
+
+int leases_create(struct leases *leases, const struct lease_request *request,
+                  const struct pairing_grant *grant, struct lease_document *lease, struct error *err)
+{
+    struct eligibility_answer report;
+    eligibility_ask(leases->options.eligibility, REPORT_MAX_AGE_MS, &report);
+    json_decref(report.document);
+    if (!report.ok)
+        return error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", report.why);
+    struct berth *berth = take_berth(leases, err);
+    if (!berth)
+        return -1;
+    if (fill_record(leases, berth, request, grant, err) < 0) {
+        LOCK_SCOPE(&berth->mutex);
+        berth_enter(berth, BERTH_EMPTY, NULL);
+        return -1;
+    }
+
+    struct display *display = NULL;
+    int made = journal_write(&leases->journal, &berth->record, err);
+    if (made == 0)
+        made = berth_bring_up(leases, berth, &display, err);
+    if (made == 0)
+        made = go_live(leases, berth, request, display, err);
+    if (made < 0 && display) {
+        struct error undo = ERROR_INIT;
+        display_shutdown(display);
+        display_close(display);
+        if (berth_take_down(leases, berth, &undo) < 0)
+            log_error("lease", "%s", undo.text);
+    }
+    if (made < 0) {
+        give_back(leases, berth, err);
+        return -1;
+    }
+    pthread_mutex_lock(&berth->mutex);
+    describe(berth, lease);
+    pthread_mutex_unlock(&berth->mutex);
+    log_info("lease", "%s is live", lease->id);
+    keeper_wake(leases);
+    return 0;
+}
+
+/* --- looking up --------------------------------------------------------------------------------------------
+ */
+
+static bool may_reach(const struct journal_record *record, const struct pairing_grant *grant)
+{
+    return (grant->capabilities & CAPABILITY_OPERATOR) || strcmp(record->owner, grant->id) == 0;
+}
+
+static int no_such_lease(struct error *err)
+{
+    return error_set(err, ERROR_NOT_FOUND, "there is no live lease of this id");
+}
+
+/* The berth whose lease has this id, with its mutex held; NULL when there is none that the grant reaches. */
+static struct berth *lock_berth(struct leases *leases, const char *id, const struct pairing_grant *grant)
+{
+    for (size_t i = 0; i < leases->count; i++) {
+        struct berth *berth = &leases->berths[i];
+        pthread_mutex_lock(&berth->mutex);
+        if ((berth->state == BERTH_LEASED || berth->state == BERTH_ENDING) &&
+            strcmp(berth->record.id, id) == 0 && may_reach(&berth->record, grant))
+            return berth;
+        pthread_mutex_unlock(&berth->mutex);
+    }
+    return NULL;
+}
+
+int leases_get(struct leases *leases, const char *id, const struct pairing_grant *grant,
+               struct lease_document *lease, struct error *err)
+{
+    struct berth *berth = lock_berth(leases, id, grant);
+    bool live = berth && berth->state == BERTH_LEASED;
+    if (live)
+        describe(berth, lease);
+    if (berth)
+        pthread_mutex_unlock(&berth->mutex);
+    return live ? 0 : no_such_lease(err);
+}
+
+size_t leases_list(struct leases *leases, const struct pairing_grant *grant, struct lease_document *list,
+                   size_t max)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < leases->count && used < max; i++) {
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        if (leases->berths[i].state == BERTH_LEASED && may_reach(&leases->berths[i].record, grant))
+            describe(&leases->berths[i], &list[used++]);
+    }
+    return used;
+}
+
+int leases_receipt(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                   struct lease_receipt *receipt, struct error *err)
+{
+    struct journal_record record;
+    if (journal_read(&leases->journal, id, &record, err) < 0)
+        return -1;
+    if (!may_reach(&record, grant) || record.state != JOURNAL_ENDED)
+        return error_set(err, ERROR_NOT_FOUND, "there is no ended lease of this id");
+    journal_receipt(&record, receipt);
+    return 0;
+}
+
+int leases_end(struct leases *leases, const char *id, const struct pairing_grant *grant,
+               enum lease_reason reason, struct lease_receipt *receipt, struct error *err)
+{
+    struct berth *berth = lock_berth(leases, id, grant);
+    if (berth) {
+        pthread_mutex_unlock(&berth->mutex);
+        if (berth_end(leases, berth, id, reason, receipt, err) == 0)
+            return 0;
+        if (err->code != ERROR_NOT_FOUND) { /* else another thread has just ended it */
+            keeper_wake(leases);            /* to go on trying */
+            return -1;
+        }
+    }
+    return leases_receipt(leases, id, grant, receipt, err);
+}
+
+/* --- through the display -----------------------------------------------------------------------------------
+ */
+
+/* The live lease's display, kept open until release_display(). */
+static struct berth *use_display(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                                 struct display **display, struct error *err)
+{
+    struct berth *berth = lock_berth(leases, id, grant);
+    bool usable = berth && berth->state == BERTH_LEASED && berth->display;
+    if (usable) {
+        berth->users++;
+        *display = berth->display;
+    }
+    if (berth)
+        pthread_mutex_unlock(&berth->mutex);
+    if (!usable)
+        no_such_lease(err);
+    return usable ? berth : NULL;
+}
+
+static void release_display(struct berth *berth)
+{
+    LOCK_SCOPE(&berth->mutex);
+    if (--berth->users == 0)
+        pthread_cond_broadcast(&berth->changed);
+}
+
+struct display_frame *leases_capture(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                                     int64_t timeout_ms, struct error *err)
+{
+    struct display *display;
+    struct berth *berth = use_display(leases, id, grant, &display, err);
+    if (!berth)
+        return NULL;
+    struct display_frame *frame = display_capture(display, clock_deadline(timeout_ms), err);
+    release_display(berth);
+    return frame;
+}
+
+int leases_perform(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                   const struct action *actions, size_t count, struct display_outcome *outcome,
+                   struct error *err)
+{
+    /* 4,000 characters by keys take 160 s, a wait 300: each action has its own bound, and this is only the
+     * backstop */
+    enum { ACTION_BACKSTOP_MS = 3600 * 1000 };
+    struct display *display;
+    struct berth *berth = use_display(leases, id, grant, &display, err);
+    if (!berth)
+        return -1;
+    int performed =
+        display_perform(display, actions, count, clock_deadline(ACTION_BACKSTOP_MS), outcome, err);
+    release_display(berth);
+    return performed;
+}
+
+/* --- status ------------------------------------------------------------------------------------------------
+ */
+
+size_t leases_berths(const struct leases *leases)
+{
+    return leases->count;
+}
+
+void leases_status(struct leases *leases, size_t n, struct berth_status *status)
+{
+    static const char *const words[] = {
+        [BERTH_EMPTY] = "empty",   [BERTH_PREPARING] = "preparing", [BERTH_READY] = "ready",
+        [BERTH_LEASED] = "leased", [BERTH_ENDING] = "ending",       [BERTH_FAILED] = "failed",
+    };
+    struct berth *berth = &leases->berths[n];
+    LOCK_SCOPE(&berth->mutex);
+    *status = (struct berth_status){
+        .state = words[berth->state],
+        .phase = berth->phase,
+        .since_ms = berth->since_ms,
+    };
+    memcpy(status->reason, berth->reason, sizeof status->reason);
+    if (berth->state == BERTH_LEASED)
+        memcpy(status->lease_id, berth->record.id, sizeof status->lease_id);
+}

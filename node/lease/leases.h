@@ -1,0 +1,104 @@
+/*
+ * The leases of a node: its berths, who holds them, and everything that is done through a lease. This is the
+ * only place where guest, display and journal meet.
+ *
+ * Every function may be called from any thread. A lease that the grant may not reach is ERROR_NOT_FOUND: a
+ * token with the operator capability reaches every lease, one with lease alone those that it made.
+ */
+#ifndef BERTHOS_LEASE_LEASES_H
+#define BERTHOS_LEASE_LEASES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "config/config.h"
+#include "display/display.h"
+#include "doctor/eligibility.h"
+#include "guest/hypervisor.h"
+#include "pairing/pairing.h"
+#include "protocol/action.h"
+#include "protocol/lease.h"
+
+struct leases; /* opaque */
+
+struct leases_options {
+    const struct config *config;
+    const char *node_id;
+    struct hypervisor *hypervisor;
+    struct eligibility *eligibility;
+};
+
+/*
+ * Opens the journal and recovers: guests and overlays of this node that are left from an earlier run are
+ * removed, leases that were live are ended with reason guest_died, half-made ones are forgotten. The node
+ * starts parked. All options are borrowed for the life of the result. NULL with an error. *Owned*:
+ * leases_close().
+ */
+struct leases *leases_open(const struct leases_options *options, struct error *err);
+
+/* Ends every lease (reason operator), cancels every create that is under way, and returns when no guest is
+ * left. */
+void leases_stop(struct leases *leases);
+
+/* After leases_stop(), when no other call is under way. */
+void leases_close(struct leases *leases);
+
+/* Whether new leases are accepted. Unparking is refused with ERROR_LEASE_LIVE while a lease is live. */
+bool leases_parked(struct leases *leases);
+void leases_park(struct leases *leases);
+int leases_unpark(struct leases *leases, struct error *err);
+
+/*
+ * Creates a lease and returns when its guest is usable: the desktop's agent has spoken and a frame that is
+ * not blank is held. Errors in the order of CONTRACT.md section 3: ERROR_INELIGIBLE, ERROR_UNPARKED,
+ * ERROR_LEASE_LIVE, ERROR_OS_REFUSED, ERROR_BAD_SHAPE, ERROR_NO_CAPACITY, ERROR_GUEST_FAILED,
+ * ERROR_HYPERVISOR; then nothing of the guest remains.
+ */
+int leases_create(struct leases *leases, const struct lease_request *request,
+                  const struct pairing_grant *grant, struct lease_document *lease, struct error *err);
+
+/* A live lease. */
+int leases_get(struct leases *leases, const char *id, const struct pairing_grant *grant,
+               struct lease_document *lease, struct error *err);
+
+/* The live leases that the grant reaches, at most `max`; returns how many. */
+size_t leases_list(struct leases *leases, const struct pairing_grant *grant, struct lease_document *list,
+                   size_t max);
+
+/*
+ * Ends a lease: the guest is destroyed and seen to be gone, the overlay removed, the receipt journalled, then
+ * it returns. A lease that has ended gives the same receipt again. ERROR_ENDING when the destroy has not
+ * finished: the occupancy has stopped, ask again.
+ */
+int leases_end(struct leases *leases, const char *id, const struct pairing_grant *grant,
+               enum lease_reason reason, struct lease_receipt *receipt, struct error *err);
+
+/* The receipt of an ended lease. */
+int leases_receipt(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                   struct lease_receipt *receipt, struct error *err);
+
+/* The lease's screen, at most 100 ms old; see display_capture(). *Owned*. */
+struct display_frame *leases_capture(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                                     int64_t timeout_ms, struct error *err);
+
+/* Performs actions on the lease's guest; see display_perform(). */
+int leases_perform(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                   const struct action *actions, size_t count, struct display_outcome *outcome,
+                   struct error *err);
+
+/* How many berths there are; fixed for the life of the node. */
+size_t leases_berths(const struct leases *leases);
+
+struct berth_status {
+    const char *state;            /* static: empty, preparing, ready, leased, ending, failed */
+    const char *phase;            /* static: define, boot, desktop, first frame; NULL outside preparing */
+    int64_t since_ms;             /* monotonic: when the state began */
+    char reason[256];             /* of failed and of an ending that does not finish; else "" */
+    char lease_id[LEASE_ID_SIZE]; /* of a live lease, else "" */
+};
+void leases_status(struct leases *leases, size_t berth, struct berth_status *status);
+
+#endif

@@ -1,0 +1,442 @@
+#include "protocol/action.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "protocol/keys.h"
+
+#define COUNT(array)       (sizeof(array) / sizeof((array)[0]))
+#define COORDINATE_MAX     32767
+#define DURATION_MAX_MS    300000
+#define TIMEOUT_DEFAULT_MS 30000
+#define SLOT(member)       offsetof(struct action, member), sizeof(((struct action *)NULL)->member)
+#define SLOT_NONE          0, 0
+
+static const char *const button_words[] = {"left", "middle", "right", "back", "forward", NULL};
+static const char *const modifier_words[] = {"ctrl", "alt", "shift", "super", NULL};
+static const char *const via_words[] = {"auto", "keys", "agent", NULL};
+static const char *const until_words[] = {"change", "still", NULL};
+
+/* Fields that many ops share. */
+#define FIELD_X                                                                                              \
+    {                                                                                                        \
+        "x", FIELD_INTEGER, true, 0, COORDINATE_MAX, NULL, NULL, "pixels from the left edge of the screen",  \
+            SLOT(point.x)                                                                                    \
+    }
+#define FIELD_Y                                                                                              \
+    {                                                                                                        \
+        "y", FIELD_INTEGER, true, 0, COORDINATE_MAX, NULL, NULL, "pixels from the top edge of the screen",   \
+            SLOT(point.y)                                                                                    \
+    }
+#define FIELD_MAYBE_X                                                                                        \
+    {                                                                                                        \
+        "x", FIELD_INTEGER, false, 0, COORDINATE_MAX, NULL, NULL,                                            \
+            "pixels from the left edge; with y, where the pointer goes first", SLOT(point.x)                 \
+    }
+#define FIELD_MAYBE_Y                                                                                        \
+    {                                                                                                        \
+        "y", FIELD_INTEGER, false, 0, COORDINATE_MAX, NULL, NULL,                                            \
+            "pixels from the top edge; with x, where the pointer goes first", SLOT(point.y)                  \
+    }
+#define FIELD_BUTTON                                                                                         \
+    {                                                                                                        \
+        "button", FIELD_WORD, false, 0, 0, button_words, "\"left\"", "which button", SLOT(button)            \
+    }
+#define FIELD_HELD                                                                                           \
+    {                                                                                                        \
+        "modifiers", FIELD_MODIFIERS, false, 0, 4, modifier_words, "[]", "keys held down meanwhile",         \
+            SLOT(modifiers)                                                                                  \
+    }
+#define FIELD_COUNT                                                                                          \
+    {                                                                                                        \
+        "count", FIELD_INTEGER, false, 1, 3, NULL, "1", "how many clicks in a row", SLOT(count)              \
+    }
+#define FIELD_KEY_NAMES(most)                                                                                \
+    {                                                                                                        \
+        "keys", FIELD_KEYS, true, 1, most, NULL, NULL,                                                       \
+            "a key or chord, as \"Return\", \"ctrl+s\" or \"ctrl++\", or an array of them", SLOT(keys)       \
+    }
+
+static const struct action_field click_fields[] = {FIELD_X, FIELD_Y, FIELD_BUTTON, FIELD_COUNT, FIELD_HELD};
+static const struct action_field multiple_fields[] = {FIELD_X, FIELD_Y, FIELD_BUTTON, FIELD_HELD};
+static const struct action_field named_button_fields[] = {FIELD_X, FIELD_Y, FIELD_COUNT, FIELD_HELD};
+static const struct action_field move_fields[] = {FIELD_X, FIELD_Y};
+static const struct action_field drag_fields[] = {
+    {"path", FIELD_PATH, true, 2, 256, NULL, NULL,
+     "points [x, y]; the button goes down at the first and up at the last", SLOT(path)},
+    FIELD_BUTTON,
+    FIELD_HELD,
+};
+static const struct action_field button_fields[] = {FIELD_BUTTON, FIELD_MAYBE_X, FIELD_MAYBE_Y};
+static const struct action_field scroll_fields[] = {
+    FIELD_X,
+    FIELD_Y,
+    {"dx", FIELD_INTEGER, false, -100, 100, NULL, "0", "wheel notches to the right", SLOT(dx)},
+    {"dy", FIELD_INTEGER, false, -100, 100, NULL, "0", "wheel notches down", SLOT(dy)},
+    FIELD_HELD,
+};
+static const struct action_field type_fields[] = {
+    {"text", FIELD_TEXT, true, 1, 16384, NULL, NULL, "what to type: printable ASCII, newline and tab",
+     SLOT(text)},
+    {"via", FIELD_WORD, false, 0, 0, via_words, "\"auto\"",
+     "by key presses, by the guest's agent, or what fits", SLOT_NONE},
+};
+static const struct action_field key_fields[] = {
+    FIELD_KEY_NAMES(32),
+    {"repeat", FIELD_INTEGER, false, 1, 100, NULL, "1", "how often the keys are pressed", SLOT(repeat)},
+};
+static const struct action_field hold_key_fields[] = {
+    FIELD_KEY_NAMES(8),
+    {"duration_ms", FIELD_INTEGER, true, 1, DURATION_MAX_MS, NULL, NULL,
+     "how long they are held, milliseconds", SLOT(duration_ms)},
+};
+static const struct action_field wait_fields[] = {
+    {"duration_ms", FIELD_INTEGER, false, 0, DURATION_MAX_MS, NULL, NULL, "how long to wait, milliseconds",
+     SLOT(duration_ms)},
+    {"until", FIELD_WORD, false, 0, 0, until_words, NULL,
+     "instead of a duration: until the picture has changed, or has been still for 500 ms", SLOT(until)},
+    {"region", FIELD_REGION, false, 0, COORDINATE_MAX, NULL, NULL,
+     "with until, the part of the screen that counts: [x, y, width, height]", SLOT(region)},
+    {"timeout_ms", FIELD_INTEGER, false, 1, DURATION_MAX_MS, NULL, "30000",
+     "with until, how long it may take, milliseconds", SLOT(timeout_ms)},
+};
+
+#define OP(name, kind, fields, button, count, help)                                                          \
+    {                                                                                                        \
+        name, kind, help, fields, COUNT(fields), button, count                                               \
+    }
+
+static const struct action_op table[] = {
+    OP("click", ACTION_CLICK, click_fields, BUTTON_LEFT, 1, "Moves the pointer to a pixel and clicks"),
+    OP("double_click", ACTION_CLICK, multiple_fields, BUTTON_LEFT, 2, "Clicks twice"),
+    OP("triple_click", ACTION_CLICK, multiple_fields, BUTTON_LEFT, 3, "Clicks three times"),
+    OP("right_click", ACTION_CLICK, named_button_fields, BUTTON_RIGHT, 1, "Clicks the right button"),
+    OP("middle_click", ACTION_CLICK, named_button_fields, BUTTON_MIDDLE, 1, "Clicks the middle button"),
+    OP("move", ACTION_MOVE, move_fields, BUTTON_LEFT, 0, "Moves the pointer to a pixel"),
+    OP("drag", ACTION_DRAG, drag_fields, BUTTON_LEFT, 0, "Drags along a path with a button held"),
+    OP("mouse_down", ACTION_MOUSE_DOWN, button_fields, BUTTON_LEFT, 0, "Presses a button and leaves it down"),
+    OP("mouse_up", ACTION_MOUSE_UP, button_fields, BUTTON_LEFT, 0, "Releases a button"),
+    OP("scroll", ACTION_SCROLL, scroll_fields, BUTTON_LEFT, 0, "Turns the wheel at a pixel"),
+    OP("type", ACTION_TYPE, type_fields, BUTTON_LEFT, 0, "Types text, exactly or not at all"),
+    OP("key", ACTION_KEY, key_fields, BUTTON_LEFT, 0, "Presses keys and chords, one after the other"),
+    OP("hold_key", ACTION_HOLD_KEY, hold_key_fields, BUTTON_LEFT, 0, "Holds keys down together for a time"),
+    OP("wait", ACTION_WAIT, wait_fields, BUTTON_LEFT, 0,
+       "Waits for a time, or until the picture changes or is still"),
+    {"cursor_position", ACTION_CURSOR_POSITION, "Tells where the pointer is", NULL, 0, BUTTON_LEFT, 0},
+};
+
+const struct action_op *action_ops(size_t *count)
+{
+    *count = COUNT(table);
+    return table;
+}
+
+const struct action_op *action_find(const char *name)
+{
+    for (size_t i = 0; i < COUNT(table); i++)
+        if (strcmp(table[i].name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+/* Puts a number where its field goes; the table gives the width. */
+static void store(struct action *action, const struct action_field *field, int64_t value)
+{
+    char *slot = (char *)action + field->offset;
+    if (field->size == sizeof(int64_t))
+        memcpy(slot, &value, sizeof value);
+    else if (field->size == sizeof(int32_t))
+        memcpy(slot, &(int32_t){(int32_t)value}, sizeof(int32_t));
+}
+
+static int decode_integer(const struct action_field *field, const json_t *value, struct action *action,
+                          struct error *err)
+{
+    if (!json_is_integer(value) || json_integer_value(value) < field->min ||
+        json_integer_value(value) > field->max)
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "the field \"%s\" must be a whole number from %" PRId64 " to %" PRId64, field->name,
+                         field->min, field->max);
+    store(action, field, json_integer_value(value));
+    return 0;
+}
+
+/* The index of a JSON string among words, or -1. */
+static int find_word(const char *const *words, const json_t *value)
+{
+    for (int i = 0; json_is_string(value) && words[i]; i++)
+        if (strlen(words[i]) == json_string_length(value) && strcmp(words[i], json_string_value(value)) == 0)
+            return i;
+    return -1;
+}
+
+static void join_words(const char *const *words, char *list, size_t size)
+{
+    list[0] = '\0';
+    for (size_t i = 0, used = 0; words[i] && used < size; i++)
+        used += (size_t)snprintf(list + used, size - used, "%s%s", i ? ", " : "", words[i]);
+}
+
+static int decode_word(const struct action_field *field, const json_t *value, struct action *action,
+                       struct error *err)
+{
+    int index = find_word(field->words, value);
+    if (index < 0) {
+        char list[128];
+        join_words(field->words, list, sizeof list);
+        return error_set(err, ERROR_BAD_REQUEST, "the field \"%s\" must be one of %s", field->name, list);
+    }
+    if (field->words == button_words && index >= BUTTON_BACK)
+        return error_set(
+            err, ERROR_UNTYPABLE,
+            "the button \"%s\" does not exist on this guest's pointer; use the keys alt+Left and "
+            "alt+Right",
+            field->words[index]);
+    if (field->words == via_words && strcmp(field->words[index], "agent") == 0)
+        return error_set(err, ERROR_UNTYPABLE,
+                         "this guest has no helper that types through the agent; use via \"keys\"");
+    store(action, field, field->words == until_words ? UNTIL_CHANGE + index : index);
+    return 0;
+}
+
+static int decode_modifiers(const struct action_field *field, const json_t *value, struct action *action,
+                            struct error *err)
+{
+    static const unsigned bits[] = {MODIFIER_CTRL, MODIFIER_ALT, MODIFIER_SHIFT, MODIFIER_SUPER};
+    bool good = json_is_array(value) && json_array_size(value) <= (size_t)field->max;
+    for (size_t i = 0; good && i < json_array_size(value); i++) {
+        int index = find_word(field->words, json_array_get(value, i));
+        good = index >= 0;
+        if (good)
+            action->modifiers |= bits[index];
+    }
+    if (good)
+        return 0;
+    char list[128];
+    join_words(field->words, list, sizeof list);
+    return error_set(err, ERROR_BAD_REQUEST, "the field \"%s\" must be an array of at most %" PRId64 " of %s",
+                     field->name, field->max, list);
+}
+
+/* Checks every character before any key: the text is typed whole or not at all. */
+static int check_text(const char *text, size_t size, size_t *characters, struct error *err)
+{
+    *characters = 0;
+    for (size_t at = 0; at < size; (*characters)++) {
+        uint32_t code_point;
+        struct action_chord chord;
+        size_t length = text_decode(text + at, size - at, &code_point);
+        if (length == 0)
+            return error_set(err, ERROR_BAD_REQUEST, "the field \"text\" is not UTF-8 at character %zu",
+                             *characters + 1);
+        if (!keys_from_character(code_point, &chord))
+            return error_set(
+                err, ERROR_UNTYPABLE,
+                "the character U+%04X, number %zu of the text, cannot be typed exactly on this guest; "
+                "nothing was typed. It takes printable ASCII, newline and tab",
+                (unsigned)code_point, *characters + 1);
+        at += length;
+    }
+    return 0;
+}
+
+static int decode_text(const struct action_field *field, const json_t *value, struct action *action,
+                       struct error *err)
+{
+    /* A character has at most four bytes; the length in characters is checked below. */
+    size_t size = json_is_string(value) ? json_string_length(value) : 0;
+    size_t characters = 0;
+    if (size >= (size_t)field->min && size <= (size_t)field->max * 4) {
+        if (check_text(json_string_value(value), size, &characters, err) < 0)
+            return -1;
+    }
+    if (characters < (size_t)field->min || characters > (size_t)field->max)
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "the field \"%s\" must be a string of %" PRId64 " to %" PRId64 " characters",
+                         field->name, field->min, field->max);
+    if (characters > ACTION_KEYS_MAX)
+        return error_set(
+            err, ERROR_UNTYPABLE,
+            "a text of %zu characters is too long for key presses, which this guest depends on; send at "
+            "most %d at a time. Nothing was typed",
+            characters, ACTION_KEYS_MAX);
+    action->text = text_copy(json_string_value(value));
+    return 0;
+}
+
+static int decode_keys(const struct action_field *field, const json_t *value, struct action *action,
+                       struct error *err)
+{
+    size_t count = json_is_string(value) ? 1 : json_array_size(value);
+    bool good = count >= (size_t)field->min && count <= (size_t)field->max;
+    for (size_t i = 0; good && json_is_array(value) && i < count; i++)
+        good = json_is_string(json_array_get(value, i));
+    if (!good)
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "the field \"%s\" must be a string, or an array of %" PRId64 " to %" PRId64
+                         " strings",
+                         field->name, field->min, field->max);
+    action->keys = calloc(count, sizeof *action->keys);
+    if (!action->keys)
+        abort();
+    action->key_count = count;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_is_string(value) ? value : json_array_get(value, i);
+        if (strlen(json_string_value(item)) != json_string_length(item))
+            return error_set(err, ERROR_BAD_REQUEST, "the name of a key contains NUL");
+        if (keys_parse(json_string_value(item), &action->keys[i], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Reads an array of exactly `count` coordinates. */
+static bool read_numbers(const json_t *value, size_t count, int32_t *numbers)
+{
+    if (!json_is_array(value) || json_array_size(value) != count)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *item = json_array_get(value, i);
+        if (!json_is_integer(item) || json_integer_value(item) < 0 ||
+            json_integer_value(item) > COORDINATE_MAX)
+            return false;
+        numbers[i] = (int32_t)json_integer_value(item);
+    }
+    return true;
+}
+
+static int decode_path(const struct action_field *field, const json_t *value, struct action *action,
+                       struct error *err)
+{
+    size_t count = json_array_size(value);
+    bool good = count >= (size_t)field->min && count <= (size_t)field->max;
+    if (good) {
+        action->path = calloc(count, sizeof *action->path);
+        if (!action->path)
+            abort();
+        action->path_count = count;
+    }
+    for (size_t i = 0; good && i < count; i++) {
+        int32_t numbers[2];
+        good = read_numbers(json_array_get(value, i), 2, numbers);
+        if (good)
+            action->path[i] = (struct action_point){.x = numbers[0], .y = numbers[1]};
+    }
+    if (!good)
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "the field \"%s\" must be an array of %" PRId64 " to %" PRId64
+                         " points [x, y], each a whole number from 0 to %d",
+                         field->name, field->min, field->max, COORDINATE_MAX);
+    return 0;
+}
+
+static int decode_region(const struct action_field *field, const json_t *value, struct action *action,
+                         struct error *err)
+{
+    int32_t numbers[4];
+    if (!read_numbers(value, 4, numbers) || numbers[2] == 0 || numbers[3] == 0)
+        return error_set(
+            err, ERROR_BAD_REQUEST,
+            "the field \"%s\" must be [x, y, width, height], whole numbers from 0 to %d, with width and "
+            "height at least 1",
+            field->name, COORDINATE_MAX);
+    action->region = (struct action_region){numbers[0], numbers[1], numbers[2], numbers[3]};
+    action->has_region = true;
+    return 0;
+}
+
+typedef int decode_function(const struct action_field *, const json_t *, struct action *, struct error *);
+
+static decode_function *const decoders[] = {
+    [FIELD_INTEGER] = decode_integer, [FIELD_WORD] = decode_word,           [FIELD_TEXT] = decode_text,
+    [FIELD_KEYS] = decode_keys,       [FIELD_MODIFIERS] = decode_modifiers, [FIELD_PATH] = decode_path,
+    [FIELD_REGION] = decode_region,
+};
+
+/* Refuses fields that the op does not have. */
+static int check_names(const struct action_op *op, const json_t *object, struct error *err)
+{
+    const char *names[16] = {"op"};
+    for (size_t i = 0; i < op->field_count; i++)
+        names[i + 1] = op->fields[i].name;
+    return document_keys(object, names, err);
+}
+
+/* What the fields must be to each other. */
+static int check_together(const json_t *object, struct action *action, struct error *err)
+{
+    bool has_x = json_object_get(object, "x"), has_y = json_object_get(object, "y");
+    if (has_x != has_y)
+        return error_set(err, ERROR_BAD_REQUEST, "the fields \"x\" and \"y\" come together or not at all");
+    action->has_point = has_x;
+    if (action->kind == ACTION_SCROLL && action->dx != 0)
+        return error_set(
+            err, ERROR_UNTYPABLE,
+            "this guest's pointer has no horizontal wheel (\"dx\"); use dy with the modifier shift, or "
+            "the keys Left and Right");
+    if (action->kind == ACTION_SCROLL && action->dy == 0)
+        return error_set(err, ERROR_BAD_REQUEST, "the field \"dy\" must say how many notches to scroll");
+    if (action->kind != ACTION_WAIT)
+        return 0;
+    bool timed = json_object_get(object, "duration_ms");
+    if (timed == (action->until != UNTIL_DURATION))
+        return error_set(err, ERROR_BAD_REQUEST, "either \"duration_ms\" or \"until\" is needed, not both");
+    if (timed && (action->has_region || json_object_get(object, "timeout_ms")))
+        return error_set(err, ERROR_BAD_REQUEST, "\"region\" and \"timeout_ms\" go with \"until\" only");
+    return 0;
+}
+
+static int decode_fields(const struct action_op *op, const json_t *object, struct action *action,
+                         struct error *err)
+{
+    if (check_names(op, object, err) < 0)
+        return -1;
+    for (size_t i = 0; i < op->field_count; i++) {
+        const struct action_field *field = &op->fields[i];
+        const json_t *value = json_object_get(object, field->name);
+        if (!value && field->required)
+            return error_set(err, ERROR_BAD_REQUEST, "the field \"%s\" is missing", field->name);
+        if (value && decoders[field->type](field, value, action, err) < 0)
+            return -1;
+    }
+    return check_together(object, action, err);
+}
+
+int action_decode(const json_t *object, struct action *action, struct error *err)
+{
+    if (!json_is_object(object))
+        return error_set(err, ERROR_BAD_REQUEST, "an action is a JSON object with the field \"op\"");
+    const char *name;
+    if (document_string(object, "op", &name, err) < 0)
+        return -1;
+    const struct action_op *op = action_find(name);
+    if (!op) {
+        char list[256] = "";
+        for (size_t i = 0, used = 0; i < COUNT(table); i++)
+            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", table[i].name);
+        return error_set(err, ERROR_BAD_REQUEST, "there is no op \"%.64s\"; the ops are %s", name, list);
+    }
+    struct action decoded = {.kind = op->kind,
+                             .op = op->name,
+                             .button = op->button,
+                             .count = op->count,
+                             .repeat = op->kind == ACTION_KEY,
+                             .timeout_ms = op->kind == ACTION_WAIT ? TIMEOUT_DEFAULT_MS : 0};
+    if (decode_fields(op, object, &decoded, err) < 0) {
+        action_clear(&decoded);
+        return error_prefix(err, "the action %s", op->name);
+    }
+    *action = decoded;
+    return 0;
+}
+
+void action_clear(struct action *action)
+{
+    free(action->path);
+    free(action->text);
+    free(action->keys);
+    *action = (struct action){.kind = ACTION_CLICK};
+}

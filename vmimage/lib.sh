@@ -142,38 +142,48 @@ recipe_digest() {
 
 # ---- Debian packages ----------------------------------------------------------------------------------
 
-# deb_version PACKAGE: the version apt would install.
-deb_version() {
-    local version
-    version=$(apt-cache policy "$1" | sed -n 's/^ *Candidate: //p')
-    [[ -n $version && $version != '(none)' ]] ||
-        fail "apt knows no package $1. Run 'apt-get update', and see that Debian's main archive is in /etc/apt."
-    printf '%s\n' "$version"
+# deb_fetch PACKAGE...: sets DEB_FILES to the files of these packages, in no particular order: the versions
+# that apt would install, with the digests that apt's signed lists give them. They are kept in the cache
+# between builds (older versions are dropped) and noted for the manifest's packages_digest.
+deb_fetch() {
+    local fetched=$WORK/fetched missing=() file digest
+    mkdir -p "$CACHE_DIR" || fail "cannot make the cache folder $CACHE_DIR."
+    mkdir "$fetched"
+    env -C "$fetched" apt-get -qq --print-uris download "$@" >"$WORK/uris" ||
+        fail "apt does not know all of: $*. Run 'apt-get update', and see that Debian's main archive is in /etc/apt."
+    DEB_FILES=()
+    while read -r _ file _ digest; do
+        [[ $digest == SHA256:* ]] || fail "apt's lists have no sha256 for $file."
+        if [[ ! -f $CACHE_DIR/$file ]] || ! sha256sum --status --check <<<"${digest#SHA256:}  $CACHE_DIR/$file"; then
+            missing+=("$file")
+        fi
+        DEB_FILES+=("$CACHE_DIR/$file")
+        package_note "$(deb_name_version "$file")"
+    done <"$WORK/uris"
+    ((${#DEB_FILES[@]} == $#)) || fail "apt offers ${#DEB_FILES[@]} files for the $# packages: $*."
+    if ((${#missing[@]} > 0)); then
+        say "fetching ${missing[*]%%_*}"
+        run env -C "$fetched" apt-get -qq -o APT::Sandbox::User=root download "${missing[@]%%_*}" >&2 ||
+            fail "cannot fetch ${missing[*]} (apt's own words are above)."
+        while read -r _ file _ digest; do
+            [[ -f $fetched/$file ]] || continue
+            sha256sum --status --check <<<"${digest#SHA256:}  $fetched/$file" ||
+                fail "$file has another sha256 than apt's lists say. Run 'apt-get update' and try again."
+            # Copied under another name and renamed: a cut-off build leaves no half package under the real one.
+            cp "$fetched/$file" "$CACHE_DIR/$file.$$"
+            rm -f "$CACHE_DIR/${file%%_*}"_*.deb
+            mv "$CACHE_DIR/$file.$$" "$CACHE_DIR/$file"
+        done <"$WORK/uris"
+    fi
+    rm -r "$fetched"
 }
 
-# deb_fetch PACKAGE: sets DEB_FILE to the package's file: the version apt would install, with the digest that
-# apt's signed lists give it. Kept in the cache between builds; older versions are dropped.
-deb_fetch() {
-    local package=$1 version wanted download
-    version=$(deb_version "$package")
-    wanted=$(apt-cache show "$package=$version" | sed -n '/^SHA256: /{s///p;q}')
-    mkdir -p "$CACHE_DIR" || fail "cannot make the cache folder $CACHE_DIR."
-    DEB_FILE=$CACHE_DIR/${package}_${version//:/%3a}.deb
-    if [[ -f $DEB_FILE ]] && sha256sum --status --check <<<"$wanted  $DEB_FILE"; then
-        return
-    fi
-    say "fetching $package $version"
-    download=$(mktemp -d "$WORK/fetch.XXXXXX")
-    run env -C "$download" apt-get -qq -o APT::Sandbox::User=root download "$package=$version" >&2 ||
-        fail "cannot fetch $package $version (apt's own words are above)."
-    mv "$download"/*.deb "$download/deb"
-    sha256sum --status --check <<<"$wanted  $download/deb" ||
-        fail "$package $version has another sha256 than apt's lists say. Run 'apt-get update' and try again."
-    # Copied under another name and renamed, so that a cut-off build leaves no half package under the real one.
-    cp "$download/deb" "$DEB_FILE.$$"
-    rm -f "$CACHE_DIR/${package}"_*.deb
-    mv "$DEB_FILE.$$" "$DEB_FILE"
-    rm -r "$download"
+# deb_name_version FILE: "libc6_2.36-9_amd64.deb" -> "libc6=2.36-9" (a colon stands as %3a in file names).
+deb_name_version() {
+    local name=${1##*/} version
+    name=${name%_*}
+    version=${name#*_}
+    printf '%s=%s\n' "${name%%_*}" "${version//%3a/:}"
 }
 
 # deb_unpack FILE FOLDER [PATTERN...]: the package's files (or those that match), without its scripts.
@@ -181,16 +191,13 @@ deb_unpack() {
     local file=$1 folder=$2
     shift 2
     mkdir -p "$folder"
-    dpkg-deb --fsys-tarfile "$file" | tar -x -C "$folder" --no-same-owner --wildcards "$@"
+    # A full disk is worth three lines of tar's complaints, not one for each file.
+    dpkg-deb --fsys-tarfile "$file" | tar -x -C "$folder" --no-same-owner --wildcards "$@" 2> >(head -n 3 >&2)
 }
 
-# package_note PACKAGE[=VERSION]...: the packages that went into the image, for packages_digest.
+# package_note PACKAGE=VERSION...: packages that went into the image, for packages_digest (deb_fetch does it).
 package_note() {
-    local package
-    for package; do
-        [[ $package == *=* ]] || package+=$(printf '=%s' "$(deb_version "$package")")
-        printf '%s\n' "$package" >>"$WORK/packages"
-    done
+    printf '%s\n' "$@" >>"$WORK/packages"
 }
 
 # ---- the kernel ---------------------------------------------------------------------------------------
@@ -204,9 +211,8 @@ kernel_fetch() {
     KERNEL_RELEASE=${KERNEL_PACKAGE#linux-image-}
     KERNEL_TREE=$WORK/kernel
     say "unpacking $KERNEL_PACKAGE"
-    run deb_unpack "$DEB_FILE" "$KERNEL_TREE"
+    run deb_unpack "${DEB_FILES[0]}" "$KERNEL_TREE" './boot/*' './lib/modules/*'
     run depmod -b "$KERNEL_TREE" "$KERNEL_RELEASE"
-    package_note "$KERNEL_PACKAGE"
 }
 
 # number_at FILE OFFSET SIZE: an unsigned little-endian number out of a binary.
@@ -246,9 +252,22 @@ kernel_vmlinux() {
 kernel_modules() {
     local module
     for module; do
-        modprobe -d "$KERNEL_TREE" -S "$KERNEL_RELEASE" --show-depends "$module" ||
+        modprobe -C /dev/null -d "$KERNEL_TREE" -S "$KERNEL_RELEASE" --show-depends "$module" ||
             fail "$KERNEL_PACKAGE has no module $module."
     done | sed -n "s:^insmod $KERNEL_TREE/\([^ ]*\).*:\1:p" | awk '!seen[$0]++'
+}
+
+# kernel_install ROOT MODULE...: these modules and all they need under ROOT/lib/modules, with a modules.dep of
+# their own, for a guest that has modprobe.
+kernel_install() {
+    local root=$1 file
+    shift
+    kernel_modules "$@" >"$WORK/modules"
+    while read -r file; do
+        install -D -m 0644 "$KERNEL_TREE/$file" "$root/$file"
+    done <"$WORK/modules"
+    cp "$KERNEL_TREE/lib/modules/$KERNEL_RELEASE"/modules.{builtin,builtin.modinfo,order} "$root/lib/modules/$KERNEL_RELEASE/"
+    depmod -b "$root" "$KERNEL_RELEASE"
 }
 
 # ---- pictures of file systems -------------------------------------------------------------------------
@@ -265,6 +284,12 @@ initramfs_pack() {
 # disk_empty OUT BYTES: a qcow2 with nothing in it.
 disk_empty() {
     qemu-img create -q -f qcow2 -o compat=1.1,lazy_refcounts=off "$1" "$2"
+}
+
+# release_write FILE: what stands in the guest as /etc/berthos-release: the image's name and labels.
+release_write() {
+    mkdir -p "${1%/*}"
+    printf '%s\n' "name=$IMAGE_NAME" "${IMAGE_LABELS[@]}" >"$1"
 }
 
 # ---- the manifest -------------------------------------------------------------------------------------

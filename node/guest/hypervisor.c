@@ -27,6 +27,7 @@ enum { WORKERS_MAX = 64 };
 struct hypervisor {
     char *uri;
     pthread_mutex_t mutex;    /* guards all below */
+    int references;           /* the owner's, and one for each event registration */
     pthread_cond_t changed;   /* an event came, or a worker ended */
     virConnectPtr connection; /* NULL when there is none; one reference is ours */
     int workers;              /* threads inside libvirt now */
@@ -204,6 +205,32 @@ bool hypervisor_wait_event(struct hypervisor *hypervisor, uint64_t seen, int64_t
 /* --- the connection ----------------------------------------------------------------------------------------
  */
 
+static void unreference(void *opaque)
+{
+    struct hypervisor *hypervisor = opaque;
+    pthread_mutex_lock(&hypervisor->mutex);
+    bool last = --hypervisor->references == 0;
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (!last)
+        return;
+    pthread_cond_destroy(&hypervisor->changed);
+    pthread_mutex_destroy(&hypervisor->mutex);
+    free(hypervisor->uri);
+    free(hypervisor);
+}
+
+/* libvirt may deliver an event after its connection was closed, so each registration keeps the hypervisor
+ * until libvirt lets go of it. */
+static void listen_for(struct hypervisor *hypervisor, virConnectPtr connection, int event,
+                       virConnectDomainEventGenericCallback callback)
+{
+    pthread_mutex_lock(&hypervisor->mutex);
+    hypervisor->references++;
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (virConnectDomainEventRegisterAny(connection, NULL, event, callback, hypervisor, unreference) < 0)
+        unreference(hypervisor);
+}
+
 static virConnectPtr open_connection(struct hypervisor *hypervisor, struct error *err)
 {
     virConnectPtr connection = virConnectOpen(hypervisor->uri);
@@ -214,10 +241,10 @@ static virConnectPtr open_connection(struct hypervisor *hypervisor, struct error
                            hypervisor->uri);
         return NULL;
     }
-    virConnectDomainEventRegisterAny(connection, NULL, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
-                                     VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), hypervisor, NULL);
-    virConnectDomainEventRegisterAny(connection, NULL, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
-                                     VIR_DOMAIN_EVENT_CALLBACK(on_agent), hypervisor, NULL);
+    listen_for(hypervisor, connection, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+               VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle));
+    listen_for(hypervisor, connection, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
+               VIR_DOMAIN_EVENT_CALLBACK(on_agent));
     return connection;
 }
 
@@ -437,6 +464,7 @@ struct hypervisor *hypervisor_new(const char *uri, struct error *err)
         error_set(err, ERROR_INTERNAL, "cannot prepare the connection to libvirt: out of memory");
         return NULL;
     }
+    hypervisor->references = 1;
     hypervisor->uri = text_copy(uri);
     pthread_mutex_init(&hypervisor->mutex, NULL);
     sync_cond_init(&hypervisor->changed);
@@ -445,7 +473,12 @@ struct hypervisor *hypervisor_new(const char *uri, struct error *err)
 
 void hypervisor_close(struct hypervisor *hypervisor)
 {
-    drop_connection(hypervisor, hypervisor->connection);
+    pthread_mutex_lock(&hypervisor->mutex);
+    virConnectPtr connection = TAKE(hypervisor->connection);
+    hypervisor->gone = NULL; /* its context may go right after this */
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (connection)
+        retire(hypervisor, connection);
     pthread_mutex_lock(&hypervisor->mutex);
     int64_t deadline_ms = clock_deadline(2000);
     while (hypervisor->workers > 0 && sync_cond_wait(&hypervisor->changed, &hypervisor->mutex, deadline_ms))
@@ -457,10 +490,7 @@ void hypervisor_close(struct hypervisor *hypervisor)
         log_warning("guest", "libvirt did not give back %d calls; leaving them", hypervisor->workers);
         return;
     }
-    pthread_cond_destroy(&hypervisor->changed);
-    pthread_mutex_destroy(&hypervisor->mutex);
-    free(hypervisor->uri);
-    free(hypervisor);
+    unreference(hypervisor);
 }
 
 static int ping(virConnectPtr connection, void *state, struct error *err)

@@ -132,8 +132,7 @@ home_is_usable() {
     if [[ -e $1/node.toml ]]; then
         grep -qxF "$marker" "$1/node.toml" && grep -qxF "image = \"$image\"" "$1/node.toml" || return 1
     fi
-    # Without a pairing of its own, status would ask whatever node is at the usual address.
-    [[ ! -e $1/client.toml ]] || ! BERTHOS_HOME=$1 berth status >/dev/null 2>&1
+    [[ ! -e $1/node.lock ]] || flock -n "$1/node.lock" true
 }
 
 choose_home() {
@@ -144,7 +143,7 @@ choose_home() {
         [[ $candidate == "$base" ]] || say "$base is in use and stays as it is; this run takes $candidate."
         return
     done
-    fail "every home this script may use is taken: is a node of an earlier --keep running? BERTHOS_HOME=$base/quickstart berth status"
+    fail "every home this script may use is taken: is a node of an earlier --keep running? $base/node.lock has its process id"
 }
 
 row() { jq -er --arg id "$1" '.checks[] | select(.id == $id) | .'"$2" <<<"$report"; }

@@ -113,24 +113,31 @@ static void examine(struct examination *examination, struct hypervisor *hypervis
     facts->time_ms = clock_realtime_ms();
 }
 
-static bool known_case(const char *name)
+static int unknown_case(const char *name, struct error *err)
 {
+    char list[512] = "";
     for (const char *const *known = simulate_cases(); *known; known++)
-        if (strcmp(*known, name) == 0)
-            return true;
-    return false;
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", *known);
+    return error_set(err, ERROR_BAD_REQUEST, "there is no case \"%.64s\" to simulate; known are: %s", name,
+                     list);
+}
+
+/* The intent that will be judged: some cases are of public intent alone, and then want its canary too. */
+static int judged_intent(const struct doctor_options *options, enum config_intent *intent, struct error *err)
+{
+    struct config scratch_config = *options->config;
+    struct facts scratch = {0};
+    *intent = options->intent;
+    if (options->simulate && !simulate_apply(options->simulate, &scratch_config, intent, &scratch))
+        return unknown_case(options->simulate, err);
+    return 0;
 }
 
 struct report *doctor_run(const struct doctor_options *options, struct error *err)
 {
-    if (options->simulate && !known_case(options->simulate)) {
-        char list[512] = "";
-        for (const char *const *known = simulate_cases(); *known; known++)
-            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", *known);
-        error_set(err, ERROR_BAD_REQUEST, "there is no case \"%.64s\" to simulate; known are: %s",
-                  options->simulate, list);
+    enum config_intent intent;
+    if (judged_intent(options, &intent, err) < 0)
         return NULL;
-    }
     struct examination examination = {.options = options};
     struct error reason = ERROR_INIT;
     CLEANUP_HYPERVISOR struct hypervisor *own = NULL;
@@ -138,11 +145,14 @@ struct report *doctor_run(const struct doctor_options *options, struct error *er
     if (!hypervisor)
         hypervisor = own = hypervisor_new(options->config->libvirt_uri, &reason);
     PROBE_COPY(examination.facts.runtime.error, reason.text);
-    bool canary = options->deep || options->intent != INTENT_PRIVATE;
+    bool canary = options->deep || intent != INTENT_PRIVATE;
+    if (hypervisor)
+        hypervisor_hold(hypervisor);
     examine(&examination, hypervisor, canary);
+    if (hypervisor)
+        hypervisor_release(hypervisor);
 
     struct config config = *options->config; /* shallow: a simulated case changes fields, never frees them */
-    enum config_intent intent = options->intent;
     if (options->simulate)
         simulate_apply(options->simulate, &config, &intent, &examination.facts);
     struct report *report = evaluate(&config, intent, options->deep, &examination.facts);

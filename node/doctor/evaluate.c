@@ -146,7 +146,7 @@ static char *kvm_problem(const struct kvm_facts *kvm, const char *user)
         return text_format(
             "/dev/kvm opens, but a vCPU did not run a short loop to its end (%s); check dmesg for kvm",
             kvm->error[0] ? kvm->error : "it was not tried");
-    if (kvm->loop_ns > kvm->loop_turns * KVM_TURN_MAX_NS)
+    if ((kvm->loop_ns - 1) / kvm->loop_turns >= KVM_TURN_MAX_NS)
         return text_format(
             "/dev/kvm opens but only emulates: %" PRId64 " turns of a two-instruction loop took %" PRId64
             " us, %" PRId64 " ns a turn, where hardware needs about one (at most %d are allowed); use "

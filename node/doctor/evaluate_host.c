@@ -12,6 +12,9 @@ static int64_t largest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* More than any host has: figures beyond it are not believed, so that no sum runs over. */
+enum { CPUS_MAX = 1 << 16, MEM_MAX_MIB = 1 << 30 };
+
 int64_t capacity_free_vcpu(const struct config *config, const struct capacity_facts *capacity)
 {
     if (capacity->given_known != FACT_YES || capacity->cpus <= 0 || capacity->vcpu_given < 0)
@@ -19,7 +22,8 @@ int64_t capacity_free_vcpu(const struct config *config, const struct capacity_fa
     int64_t factor = 1;
     if (config->accel == ACCEL_TCG && config->vcpu_overcommit > 1)
         factor = config->vcpu_overcommit < 64 ? config->vcpu_overcommit : 64;
-    return largest(0, capacity->cpus * factor - capacity->vcpu_given);
+    int64_t cpus = capacity->cpus < CPUS_MAX ? capacity->cpus : CPUS_MAX;
+    return largest(0, cpus * factor - capacity->vcpu_given);
 }
 
 static void idle_text(const struct capacity_facts *capacity, char text[64])
@@ -35,8 +39,9 @@ void judge_capacity(struct verdict *verdict)
     const struct config *config = verdict->config;
     const struct capacity_facts *capacity = &verdict->facts->capacity;
     int64_t vcpu = capacity_free_vcpu(config, capacity);
-    int64_t mem_mib =
-        capacity->mem_free_mib > 0 ? capacity->mem_free_mib + largest(0, capacity->own_mem_mib) : 0;
+    int64_t own_mib = capacity->own_mem_mib < MEM_MAX_MIB ? largest(0, capacity->own_mem_mib) : 0;
+    int64_t mem_mib = capacity->mem_free_mib < MEM_MAX_MIB ? capacity->mem_free_mib : 0;
+    mem_mib = mem_mib > 0 ? mem_mib + own_mib : 0;
     int64_t need_vcpu = largest(CAPACITY_MIN_VCPU, config->vcpu);
     int64_t need_mem_mib = largest(CAPACITY_MIN_MEM_MIB, config->mem_gib * 1024);
     int64_t need_disk_mib = (int64_t)(overlay_room_bytes(largest(1, config->disk_gib)) >> 20);
@@ -166,11 +171,29 @@ void judge_availability(struct verdict *verdict)
             network->device);
 }
 
-static void add_missing(char list[512], const char *layer)
+/* What a process or a configuration lacks, and what to do about each. */
+struct lacks {
+    char required[512], wished[512], cures[512];
+};
+
+static void append(char *list, const char *separator, const char *text)
 {
     size_t used = strlen(list);
-    snprintf(list + used, 512 - used, "%s%s", used ? ", " : "", layer);
+    snprintf(list + used, 512 - used, "%s%s", used ? separator : "", text);
 }
+
+static void lack(struct lacks *lacks, char *list, const char *layer, const char *cure)
+{
+    append(list, ", ", layer);
+    append(lacks->cures, "; ", cure);
+}
+
+static const char user_cure[] = "set user = \"libvirt-qemu\" in /etc/libvirt/qemu.conf";
+static const char label_cure[] = "install AppArmor (apt install apparmor), boot with it (kernel parameter "
+                                 "apparmor=1) and restart libvirtd";
+static const char seccomp_cure[] = "set seccomp_sandbox = 1 in /etc/libvirt/qemu.conf";
+static const char mounts_cure[] =
+    "set namespaces = [ \"mount\" ] in /etc/libvirt/qemu.conf and run libvirtd where it may make them";
 
 /* Whether the list of libvirt's security models has one that confines: DAC alone is plain users. */
 static bool confining_model(const char *models)
@@ -179,57 +202,61 @@ static bool confining_model(const char *models)
 }
 
 /* From a process: the three layers that public intent requires, then what is good to have. */
-static void missing_of_canary(const struct canary_facts *canary, char required[512], char wished[512])
+static void look_at_canary(const struct canary_facts *canary, struct lacks *lacks)
 {
     if (canary->uid_known != FACT_YES || canary->uid <= 0)
-        add_missing(required,
-                    canary->uid_known == FACT_YES ? "QEMU runs as root" : "QEMU's user is not known");
+        lack(lacks, lacks->required,
+             canary->uid_known == FACT_YES ? "QEMU runs as root" : "QEMU's user is not known", user_cure);
     if (canary->labelled != FACT_YES)
-        add_missing(required, "no enforced AppArmor or SELinux label");
+        lack(lacks, lacks->required, "no enforced AppArmor or SELinux label", label_cure);
     if (canary->seccomp != FACT_YES)
-        add_missing(required, "no seccomp filter");
+        lack(lacks, lacks->required, "no seccomp filter", seccomp_cure);
     if (canary->no_new_privs != FACT_YES)
-        add_missing(wished, "no_new_privs is not set");
+        lack(lacks, lacks->wished, "no_new_privs is not set", seccomp_cure);
     if (canary->own_mounts != FACT_YES)
-        add_missing(wished, "no mount namespace of its own");
+        lack(lacks, lacks->wished, "no mount namespace of its own", mounts_cure);
 }
 
-static void missing_of_configuration(const struct facts *facts, char required[512])
+static void look_at_configuration(const struct facts *facts, struct lacks *lacks)
 {
     const struct runtime_facts *runtime = &facts->runtime;
     if (runtime->user_known != FACT_YES || runtime->user_uid <= 0)
-        add_missing(required,
-                    runtime->user_known == FACT_YES ? "QEMU would run as root" : "QEMU's user is not known");
+        lack(lacks, lacks->required,
+             runtime->user_known == FACT_YES ? "QEMU would run as root" : "QEMU's user is not known",
+             user_cure);
     if (!confining_model(runtime->security_models))
-        add_missing(required, "no AppArmor or SELinux driver is active in libvirt");
+        lack(lacks, lacks->required, "no AppArmor or SELinux driver is active in libvirt", label_cure);
     if (facts->domain.sandboxed != FACT_YES)
-        add_missing(required, "QEMU's seccomp sandbox is not switched on");
+        lack(lacks, lacks->required, "QEMU's seccomp sandbox is not switched on", seccomp_cure);
 }
 
 void judge_confinement(struct verdict *verdict)
 {
     const struct facts *facts = verdict->facts;
-    char required[512] = "", wished[512] = "";
+    struct lacks lacks = {0};
     if (verdict->deep)
-        missing_of_canary(&facts->canary, required, wished);
+        look_at_canary(&facts->canary, &lacks);
     else
-        missing_of_configuration(facts, required);
+        look_at_configuration(facts, &lacks);
     const char *source = verdict->deep ? "the canary's process" : "libvirt's configuration";
-    if (required[0])
+    if (verdict->deep && facts->canary.started != FACT_YES && facts->canary.labelled == FACT_UNKNOWN)
         verdict_say(
             verdict, ROW_CONFINEMENT, verdict_public_only(verdict),
-            "by %s a layer is missing: %s%s%s; install and enable AppArmor (apt install apparmor, kernel "
-            "parameter apparmor=1), set user in /etc/libvirt/qemu.conf to libvirt-qemu and seccomp_sandbox "
-            "to "
-            "1, restart libvirtd",
-            source, required, wished[0] ? ", " : "", wished);
-    else if (wished[0])
+            "no canary was started, so no process could be looked at; see the rows egress, runtime and "
+            "guest_image");
+    else if (lacks.required[0])
+        verdict_say(verdict, ROW_CONFINEMENT, verdict_public_only(verdict),
+                    "by %s a layer is missing: %s%s%s; %s", source, lacks.required,
+                    lacks.wished[0] ? ", " : "", lacks.wished, lacks.cures);
+    else if (lacks.wished[0])
         verdict_say(verdict, ROW_CONFINEMENT, STATUS_WARN,
-                    "by %s QEMU is no root, labelled (%s) and under seccomp, but: %s; see namespaces in "
-                    "/etc/libvirt/qemu.conf",
-                    source, facts->canary.label, wished);
+                    "by %s QEMU is not root (uid %" PRId64 "), labelled %s and under seccomp, but: %s; %s",
+                    source, facts->canary.uid, facts->canary.label, lacks.wished, lacks.cures);
+    else if (verdict->deep)
+        verdict_say(verdict, ROW_CONFINEMENT, STATUS_PASS,
+                    "by %s QEMU runs as uid %" PRId64 ", labelled %s, under seccomp, in its own mounts",
+                    source, facts->canary.uid, facts->canary.label);
     else
         verdict_say(verdict, ROW_CONFINEMENT, STATUS_PASS, "by %s QEMU runs as %s, under %s and seccomp",
-                    source, verdict->deep ? "no root user" : facts->runtime.user,
-                    verdict->deep ? facts->canary.label : facts->runtime.security_models);
+                    source, facts->runtime.user, facts->runtime.security_models);
 }

@@ -30,6 +30,7 @@ struct hypervisor {
     pthread_cond_t changed;   /* an event came, or a worker ended */
     virConnectPtr connection; /* NULL when there is none; one reference is ours */
     int workers;              /* threads inside libvirt now */
+    int holders;              /* who wants the connection to stay open between calls */
     uint64_t events;
     guest_gone *gone;
     void *gone_context;
@@ -229,6 +230,44 @@ static virConnectPtr present_connection(struct hypervisor *hypervisor)
     return hypervisor->connection;
 }
 
+struct retired {
+    struct hypervisor *hypervisor;
+    virConnectPtr connection;
+};
+
+static void end_worker(struct hypervisor *hypervisor);
+
+static void *run_retire(void *argument)
+{
+    struct retired *retired = argument;
+    virConnectClose(retired->connection);
+    end_worker(retired->hypervisor);
+    free(retired);
+    return NULL;
+}
+
+/* Gives up the hypervisor's reference. Closing asks the daemon and may hang with it, so a thread of its own
+ * does. */
+static void retire(struct hypervisor *hypervisor, virConnectPtr connection)
+{
+    struct error err = ERROR_INIT;
+    pthread_t thread;
+    struct retired *retired = malloc(sizeof *retired);
+    if (!retired)
+        return; /* a connection lost is better than a caller stuck */
+    *retired = (struct retired){hypervisor, connection};
+    pthread_mutex_lock(&hypervisor->mutex);
+    hypervisor->workers++;
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (sync_thread_start(&thread, "libvirt-close", run_retire, retired, &err) == 0) {
+        pthread_detach(thread);
+        return;
+    }
+    free(retired);
+    LOCK_SCOPE(&hypervisor->mutex);
+    hypervisor->workers--;
+}
+
 /* Forgets a connection, unless another has taken its place. */
 static void drop_connection(struct hypervisor *hypervisor, virConnectPtr connection)
 {
@@ -238,7 +277,50 @@ static void drop_connection(struct hypervisor *hypervisor, virConnectPtr connect
         hypervisor->connection = NULL;
     pthread_mutex_unlock(&hypervisor->mutex);
     if (ours)
+        retire(hypervisor, connection);
+}
+
+/* With the mutex held: takes the connection out when nobody wants it to stay open. */
+static virConnectPtr take_unheld(struct hypervisor *hypervisor, int own_workers)
+{
+    if (hypervisor->holders > 0 || hypervisor->workers > own_workers)
+        return NULL;
+    return TAKE(hypervisor->connection);
+}
+
+/*
+ * The last thing that a worker does with the hypervisor, which may be freed right after. A connection that
+ * nobody holds is closed: libvirtd pings every open one each five seconds, and a node without a lease shall
+ * not wake up.
+ */
+static void end_worker(struct hypervisor *hypervisor)
+{
+    pthread_mutex_lock(&hypervisor->mutex);
+    virConnectPtr connection = take_unheld(hypervisor, 1);
+    if (connection) {
+        pthread_mutex_unlock(&hypervisor->mutex);
         virConnectClose(connection);
+        pthread_mutex_lock(&hypervisor->mutex);
+    }
+    hypervisor->workers--;
+    pthread_cond_broadcast(&hypervisor->changed);
+    pthread_mutex_unlock(&hypervisor->mutex);
+}
+
+void hypervisor_hold(struct hypervisor *hypervisor)
+{
+    LOCK_SCOPE(&hypervisor->mutex);
+    hypervisor->holders++;
+}
+
+void hypervisor_release(struct hypervisor *hypervisor)
+{
+    pthread_mutex_lock(&hypervisor->mutex);
+    hypervisor->holders--;
+    virConnectPtr connection = take_unheld(hypervisor, 0);
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (connection)
+        retire(hypervisor, connection);
 }
 
 /* On a worker: a living connection with a reference for the caller, opened when there is none. */
@@ -287,11 +369,7 @@ static void *run_call(void *state)
     pthread_cond_signal(&call->done);
     pthread_mutex_unlock(&call->mutex);
     call_release(state);
-
-    pthread_mutex_lock(&hypervisor->mutex);
-    hypervisor->workers--;
-    pthread_cond_broadcast(&hypervisor->changed);
-    pthread_mutex_unlock(&hypervisor->mutex);
+    end_worker(hypervisor);
     return NULL;
 }
 

@@ -22,6 +22,14 @@ void berth_enter(struct berth *berth, enum berth_state state, const char *phase)
     pthread_cond_broadcast(&berth->changed);
 }
 
+void berth_leave(struct leases *leases, struct berth *berth, enum berth_state state)
+{
+    pthread_mutex_lock(&berth->mutex);
+    berth_enter(berth, state, NULL);
+    pthread_mutex_unlock(&berth->mutex);
+    hypervisor_release(leases->options.hypervisor);
+}
+
 int64_t berth_occupied_ms(const struct berth *berth)
 {
     return berth->record.occupied_ms + (clock_boottime_ms() - berth->since_boot_ms);
@@ -106,19 +114,15 @@ int berth_end(struct leases *leases, struct berth *berth, const char *id, enum l
 
     pthread_mutex_lock(&berth->mutex);
     berth->acting = false;
-    if (ended == 0) {
-        berth->reason[0] = '\0';
-        berth_enter(berth, BERTH_EMPTY, NULL);
-    } else {
-        snprintf(berth->reason, sizeof berth->reason, "%.250s", err->text);
-        pthread_cond_broadcast(&berth->changed);
-    }
+    snprintf(berth->reason, sizeof berth->reason, "%.250s", ended < 0 ? err->text : "");
+    berth_enter(berth, ended < 0 ? BERTH_ENDING : BERTH_EMPTY, NULL);
     pthread_mutex_unlock(&berth->mutex);
     if (ended < 0) {
         log_error("lease", "%s cannot be ended yet: %s", id, err->text);
         err->code = ERROR_ENDING;
         return -1;
     }
+    hypervisor_release(leases->options.hypervisor);
     journal_receipt(&record, receipt);
     log_info("lease", "%s ended (%s) after %lld s", id, lease_reason_word(record.reason),
              (long long)receipt->occupancy_seconds);

@@ -58,6 +58,9 @@ struct leases {
 /* Changes the state and tells everybody who waits. With berth.mutex held. */
 void berth_enter(struct berth *berth, enum berth_state state, const char *phase);
 
+/* Makes the berth free for the next lease (empty or failed), and gives up its hold on the hypervisor. */
+void berth_leave(struct leases *leases, struct berth *berth, enum berth_state state);
+
 /*
  * Starts a guest for the berth's record and returns when it is usable; `display` is then open. The berth is
  * preparing and this thread its owner. On failure nothing of the guest remains. Shows its phases on the

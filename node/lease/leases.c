@@ -212,6 +212,7 @@ static struct berth *take_berth(struct leases *leases, struct error *err)
     berth->record = (struct journal_record){.state = JOURNAL_CREATING, .berth = berth->n};
     berth->cancelled = berth->gone = false;
     berth->reason[0] = '\0';
+    hypervisor_hold(leases->options.hypervisor); /* until the berth is empty again */
     berth_enter(berth, BERTH_PREPARING, "define");
     return berth;
 }
@@ -281,8 +282,8 @@ static void give_back(struct leases *leases, struct berth *berth, const struct e
         log_error("lease", "%s", undo.text);
     pthread_mutex_lock(&berth->mutex);
     snprintf(berth->reason, sizeof berth->reason, "%.250s", why->text);
-    berth_enter(berth, BERTH_FAILED, NULL);
     pthread_mutex_unlock(&berth->mutex);
+    berth_leave(leases, berth, BERTH_FAILED);
     log_warning("lease", "%s was not created: %s", berth->record.id, why->text);
 }
 
@@ -298,8 +299,7 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     if (!berth)
         return -1;
     if (fill_record(leases, berth, request, grant, err) < 0) {
-        LOCK_SCOPE(&berth->mutex);
-        berth_enter(berth, BERTH_EMPTY, NULL);
+        berth_leave(leases, berth, BERTH_EMPTY);
         return -1;
     }
 

@@ -68,6 +68,7 @@ int leases_recover(struct leases *leases, struct error *err)
 {
     CLEANUP_FREE struct journal_record *records = NULL;
     size_t count;
+    HYPERVISOR_HOLD_SCOPE(leases->options.hypervisor);
     if (journal_unfinished(&leases->journal, &records, &count, err) < 0 || destroy_guests(leases, err) < 0 ||
         remove_files(leases, err) < 0)
         return error_prefix(err, "cannot clean up after an earlier run");

@@ -1,0 +1,109 @@
+/* doctor_run() whole, on this host, against a libvirt that is not there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "doctor/doctor.h"
+#include "doctor/simulate.h"
+#include "doctor_fixture.h"
+#include "image_fixture.h"
+
+struct bench {
+    struct fixture fixture;
+    struct config config;
+    char home[160];
+};
+
+static int setup(void **state)
+{
+    static char uri[] = "qemu+unix:///system?socket=/nonexistent/libvirt-sock", name[] = FIXTURE_NAME;
+    struct bench *bench = calloc(1, sizeof *bench);
+    fixture_make(&bench->fixture);
+    snprintf(bench->home, sizeof bench->home, "%s/home", bench->fixture.folder);
+    bench->config = green_config();
+    bench->config.home = bench->home;
+    bench->config.image = name;
+    bench->config.image_dir = bench->config.state_dir = bench->fixture.folder;
+    bench->config.image_digest = NULL;
+    bench->config.libvirt_uri = uri;
+    *state = bench;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct bench *bench = *state;
+    fixture_remove(&bench->fixture);
+    free(bench);
+    return 0;
+}
+
+static void test_unknown_case(void **state)
+{
+    struct bench *bench = *state;
+    struct error err = ERROR_INIT;
+    struct doctor_options options = {.config = &bench->config, .simulate = "no-such-case"};
+    assert_null(doctor_run(&options, &err));
+    assert_int_equal(err.code, ERROR_BAD_REQUEST);
+    for (const char *const *name = simulate_cases(); *name; name++)
+        assert_non_null(strstr(err.text, *name));
+    assert_int_equal(access(bench->home, F_OK), -1); /* refused before anything is touched */
+}
+
+static void test_without_libvirt(void **state)
+{
+    struct bench *bench = *state;
+    struct error err = ERROR_INIT;
+    struct doctor_options options = {.config = &bench->config, .intent = INTENT_PRIVATE};
+    CLEANUP_REPORT struct report *report = doctor_run(&options, &err);
+    assert_non_null(report);
+    assert_false(report->ok);
+    static const enum report_row red[] = {ROW_RUNTIME, ROW_KVM, ROW_GUEST_IMAGE, ROW_EGRESS, ROW_CAPACITY};
+    for (size_t i = 0; i < sizeof red / sizeof red[0]; i++)
+        assert_int_equal(report->checks[red[i]].status, STATUS_FAIL);
+    assert_int_equal(report->checks[ROW_CLASS].status, STATUS_PASS);
+    assert_int_equal(report->checks[ROW_CONFINEMENT].status, STATUS_WARN);
+    assert_non_null(strstr(report->checks[ROW_RUNTIME].detail, "does not answer"));
+    assert_non_null(strstr(report->checks[ROW_GUEST_IMAGE].detail, "is verified"));
+    assert_string_equal(report->image_name, FIXTURE_NAME);
+    assert_true(digest_valid(report->node_id));
+
+    /* the node keeps its id */
+    CLEANUP_REPORT struct report *again = doctor_run(&options, &err);
+    assert_string_equal(again->node_id, report->node_id);
+    assert_true(again->time_ms >= report->time_ms);
+}
+
+static void test_simulated_on_this_host(void **state)
+{
+    struct bench *bench = *state;
+    for (const char *const *name = simulate_cases(); *name; name++) {
+        struct error err = ERROR_INIT;
+        struct doctor_options options = {
+            .config = &bench->config, .intent = INTENT_PRIVATE, .simulate = *name};
+        CLEANUP_REPORT struct report *report = doctor_run(&options, &err);
+        assert_non_null(report);
+        assert_false(report->ok);
+        CLEANUP_JSON json_t *document = report_encode(report);
+        assert_true(json_is_false(json_object_get(document, "ok")));
+    }
+    assert_int_equal(bench->config.class, CLASS_DEDICATED_SERVER); /* the caller's own is untouched */
+    assert_string_equal(bench->config.bind, "127.0.0.1");
+}
+
+int main(void)
+{
+#define WITH_BENCH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        WITH_BENCH(test_unknown_case),
+        WITH_BENCH(test_without_libvirt),
+        WITH_BENCH(test_simulated_on_this_host),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

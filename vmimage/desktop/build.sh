@@ -1,0 +1,134 @@
+# shellcheck shell=bash
+# The desktop image, berthos-linux-desktop:v1: Debian with Xorg, openbox and Chromium. Sourced by ../build.sh,
+# which says what a recipe is; docs/IMAGE.md says what is inside and why.
+#
+# mmdebstrap makes the root file system (its packages and nothing else: recommended packages stay out), strip_root
+# takes away what this guest cannot use, files/ is copied over it, mke2fs makes the file system without mounting.
+
+DESKTOP_SUITE=bookworm
+DESKTOP_BYTES=$((8 << 30))
+DESKTOP_UUID=62657274-686f-4373-8000-64736b746f70
+# In the order in which they load. The first line is what the root file system needs.
+DESKTOP_ROOT_MODULES=(virtio_pci virtio_blk crc32c_generic ext4)
+DESKTOP_REST_MODULES=(virtio-rng virtio-gpu virtio_console virtio_input evdev pvpanic-pci)
+
+recipe_check() {
+    need_root "its files belong to several users"
+    need_tool mmdebstrap mmdebstrap
+    need_tool gcc gcc
+    need_file /usr/lib/x86_64-linux-gnu/libc.a libc6-dev
+    need_tool mke2fs e2fsprogs
+    need_tool strip binutils
+}
+
+recipe_build() {
+    IMAGE_LABELS=(
+        berthos.guest.version=v1
+        berthos.desktop=xvfb-openbox-chromium
+        berthos.egress.policy=default-deny
+        berthos.display=xorg-virtio-gpu
+    )
+    IMAGE_CMDLINE="console=ttyS0 quiet loglevel=3 root=/dev/vda rw panic=-1 cryptomgr.notests"
+    IMAGE_CMDLINE+=" drm_kms_helper.fbdev_emulation=0 systemd.unit=berthos.target"
+    ROOT=$WORK/root
+
+    kernel_fetch
+    kernel_vmlinux "$KERNEL_TREE/boot/vmlinuz-$KERNEL_RELEASE" "$STAGE/kernel"
+    make_initrd
+    make_root
+    say "taking away what the guest cannot use"
+    strip_root
+    configure_root
+    say "making the disk"
+    make_disk
+}
+
+# host_debian_sources: the Debian lines of the host's own apt configuration, as apt understood them, whatever
+# mirror and format they are written in; other archives of the host have no place in the guest.
+host_debian_sources() {
+    # shellcheck disable=SC2016 # apt's own variables
+    apt-get indextargets --format '$(ORIGIN) $(RELEASE) deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+        sed -n "s/^Debian $DESKTOP_SUITE[^ ]* //p" | sort -u
+}
+
+make_root() {
+    local packages
+    packages=$(sed 's/#.*//; /^ *$/d' "$RECIPE/packages" | paste -s -d ,)
+    host_debian_sources >"$WORK/sources.list"
+    [[ -s $WORK/sources.list ]] ||
+        fail "apt has no Debian $DESKTOP_SUITE archive. Add its main and security archives to /etc/apt and run 'apt-get update'."
+    say "installing the packages (mmdebstrap)"
+    # Documentation and translations are never unpacked; licences (copyright files) stay.
+    run mmdebstrap --quiet --mode=root --variant=essential --format=directory --include="$packages" \
+        --aptopt='Acquire::Languages "none"' \
+        --dpkgopt='path-exclude=/usr/share/doc/*' --dpkgopt='path-include=/usr/share/doc/*/copyright' \
+        --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/info/*' \
+        --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/lintian/*' \
+        "$DESKTOP_SUITE" "$ROOT" "$WORK/sources.list" >&2 ||
+        fail "mmdebstrap could not install the guest's packages (its own words are above)."
+    # shellcheck disable=SC2016 # dpkg-query's own variables
+    dpkg-query --admindir="$ROOT/var/lib/dpkg" -W -f '${Package}=${Version}\n' >>"$WORK/packages"
+}
+
+# strip_root: files of packages that are needed for others of their files. remove.list says why.
+strip_root() {
+    local pattern
+    while read -r pattern; do
+        # shellcheck disable=SC2086 # patterns are meant to match
+        (cd "$ROOT" && shopt -s nullglob dotglob && rm -rf --one-file-system -- $pattern)
+    done < <(sed 's/ *#.*//; /^$/d; s:^/::' "$RECIPE/remove.list")
+}
+
+configure_root() {
+    cp -R --no-preserve=ownership "$RECIPE/files/." "$ROOT/"
+    chroot "$ROOT" groupadd --gid 1000 agent
+    chroot "$ROOT" useradd --uid 1000 --gid 1000 --shell /bin/bash --home-dir /home/agent --create-home --password '!' agent
+    chroot "$ROOT" passwd --quiet --lock root
+    printf 'berth\n' >"$ROOT/etc/hostname"
+    printf '127.0.0.1 localhost berth\n::1 localhost\n' >"$ROOT/etc/hosts"
+    printf 'LANG=C.UTF-8\n' >"$ROOT/etc/default/locale"
+    rm -f "$ROOT/etc/resolv.conf" "$ROOT/etc/mtab"
+    ln -s ../proc/self/mounts "$ROOT/etc/mtab"
+    : >"$ROOT/etc/machine-id"
+    : >"$ROOT/etc/fstab"
+    release_write >"$ROOT/etc/berthos-release"
+    install -d -o 1000 -g 1000 -m 0700 "$ROOT/home/agent"
+    chroot "$ROOT" fc-cache --system-only
+    # Two builds of the same packages give the same files: what holds the moment of the build goes.
+    rm -rf "$ROOT"/var/log/* "$ROOT"/var/cache/ldconfig "$ROOT"/var/cache/debconf/*-old "$ROOT"/var/lib/dpkg/*-old
+    rm -rf "$ROOT"/tmp/* "$ROOT"/run/* "$ROOT"/etc/{passwd,group,shadow,gshadow,subuid,subgid}- "$ROOT"/etc/.pwd.lock
+    chown -R --no-dereference root:root "$ROOT/etc/systemd" "$ROOT/etc/xdg" "$ROOT/usr/lib/berthos" "$ROOT/usr/share/berthos"
+    find "$ROOT" -xdev -newermt "@$BUILD_EPOCH" -exec touch --no-dereference --date="@$BUILD_EPOCH" {} +
+}
+
+# The manifest's facts, inside the guest.
+release_write() {
+    local label
+    printf 'NAME="%s"\nDISPLAY_SIZE="%dx%d"\nKERNEL="%s"\n' "$IMAGE_NAME" "$IMAGE_WIDTH" "$IMAGE_HEIGHT" "$KERNEL_RELEASE"
+    for label in "${IMAGE_LABELS[@]}"; do
+        printf '%s="%s"\n' "${label%%=*}" "${label#*=}"
+    done
+    printf 'PACKAGES_DIGEST="%s"\n' "$(sort -u "$WORK/packages" | sha256sum | cut -d ' ' -f 1)"
+}
+
+make_initrd() {
+    local tree=$WORK/initrd list module
+    mkdir -p "$tree"/{dev,proc,root,modules}
+    list=$(kernel_modules "${DESKTOP_ROOT_MODULES[@]}")
+    printf '%s\n' "$list" | sed 's:.*/::' >"$tree/modules/root"
+    kernel_modules "${DESKTOP_ROOT_MODULES[@]}" "${DESKTOP_REST_MODULES[@]}" | sed 's:.*/::' |
+        grep -vxFf "$tree/modules/root" >"$tree/modules/rest"
+    for module in $(kernel_modules "${DESKTOP_ROOT_MODULES[@]}" "${DESKTOP_REST_MODULES[@]}"); do
+        cp "$KERNEL_TREE/$module" "$tree/modules/"
+    done
+    gcc -std=gnu17 -O2 -Wall -Wextra -Werror -static -s -o "$tree/init" "$RECIPE/init.c"
+    initramfs_pack "$tree" "$STAGE/initrd"
+}
+
+make_disk() {
+    # No journal: after a crash of the guest there is nobody who would want its disk back.
+    E2FSPROGS_FAKE_TIME=$BUILD_EPOCH run mke2fs -q -t ext4 -d "$ROOT" -L berthos -U "$DESKTOP_UUID" -m 0 -i 65536 \
+        -O '^has_journal' -E "hash_seed=$DESKTOP_UUID,lazy_itable_init=1,root_owner=0:0" \
+        "$WORK/disk.raw" "$((DESKTOP_BYTES >> 10))k"
+    run qemu-img convert -f raw -O qcow2 -c -o compat=1.1,compression_type=zstd -W -m 2 "$WORK/disk.raw" "$STAGE/disk"
+}

@@ -112,7 +112,7 @@ class Doctor(unittest.TestCase):
 
     def test_a_figure_that_cannot_be_met(self):
         """Capacity is of the next lease: one that this host can never hold is red, and says the figures."""
-        home = live.Home(mem_gib=1024)
+        home = live.Home(mem_gib=512)
         self.addCleanup(home.clean_up)
         done = home.berth("doctor", "--json")
         self.assertEqual(done.returncode, 1, done.stderr)

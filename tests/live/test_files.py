@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import stat
 import subprocess
 import unittest
@@ -82,8 +83,7 @@ class ClientFile(live.LiveTest):
         self.assertEqual(oct(live.mode_of(path)), oct(0o600))
         with open(path) as file:
             text = file.read()
-        token = text.split("token")[1].split('"')[1]
-        self.assertRegex(token, r"^[0-9a-f]{64}$")
+        token = re.search(r'^token *= *"([0-9a-f]{64})"$', text, re.M).group(1)
         self.assertNotIn(token, done.stdout + done.stderr)
         status = self.node.berth("status")
         self.assertEqual(status.returncode, 0, status.stderr)

@@ -22,12 +22,18 @@ class Images(unittest.TestCase):
 
     def assert_refused(self, *words):
         """By verify, by the doctor's row and by the node alike."""
+        self.assert_verify_refuses(*words)
+        self.assert_red(*words)
+
+    def assert_verify_refuses(self, *words):
         verify = self.home.berth("image", "verify", live.TEST_GUEST)
         self.assertEqual(verify.returncode, 1, verify.stdout + verify.stderr)
         lines = verify.stderr.strip().splitlines()
         self.assertEqual(len(lines), 1, verify.stderr)
         for word in words:
             self.assertIn(word, lines[0])
+
+    def assert_red(self, *words):
         doctor = self.home.berth("doctor", "--json")
         self.assertEqual(doctor.returncode, 1, doctor.stderr)
         row = [row for row in json.loads(doctor.stdout)["checks"] if row["id"] == "guest_image"][0]
@@ -141,8 +147,9 @@ class Images(unittest.TestCase):
         self.assert_refused(STEM + ".qcow2")
 
     def test_qemu_cannot_reach_it(self):
+        """Its bytes are right, and no guest could be started from it: that is for the doctor to say."""
         os.chmod(self.copy.folder, 0o700)
-        self.assert_refused(self.copy.folder)
+        self.assert_red(self.copy.folder)
 
     def test_manifest_that_points_elsewhere(self):
         for name in ("../" + STEM + ".qcow2", "/etc/passwd", "", ".", "a/b"):

@@ -176,10 +176,18 @@ class Lifecycle(live.LiveTest):
         self.assertEqual(len(self.node.domains()), 1)
         self.assertEqual(self.api.delete("/v1/leases/" + lease["id"]).status, 200)
 
+    def receipt_of(self, lease):
+        """The receipt of a lease that ends by itself, once it has."""
+
+        def ended():
+            answer = self.api.get("/v1/leases/%s/receipt" % lease["id"])
+            return answer.json() if answer.status == 200 else None
+
+        return live.wait_for("the lease has ended by itself", ended, 30)
+
     def test_expires(self):
         lease = self.api.lease(ttl_seconds=3)
-        live.wait_for("the lease has ended by itself", lambda: self.api.get("/v1/leases").json() == [], 20)
-        receipt = self.api.get("/v1/leases/%s/receipt" % lease["id"]).json()
+        receipt = self.receipt_of(lease)
         self.assertEqual(receipt["reason"], "expired")
         live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), 10)
         self.assertEqual(self.api.delete("/v1/leases/" + lease["id"]).json(), receipt)
@@ -195,10 +203,10 @@ class Lifecycle(live.LiveTest):
                 elif how == "kill":
                     os.kill(live.qemu_pid(domain), signal.SIGKILL)
                 else:
-                    live.TestGuest(domain).ctl(how)
-                live.wait_for("the lease has ended", lambda: self.api.get("/v1/leases").json() == [], 20)
+                    live.TestGuest(domain).ctl(how, 1000)
+                receipt = self.receipt_of(lease)
                 live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), 15)
-                receipt = self.api.get("/v1/leases/%s/receipt" % lease["id"]).json()
+                self.assertEqual(self.api.get("/v1/leases").json(), [])
                 self.assertEqual(receipt["reason"], "guest_died")
                 self.assertEqual(self.api.delete("/v1/leases/" + lease["id"]).json(), receipt)
 

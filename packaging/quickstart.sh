@@ -140,7 +140,7 @@ choose_home() {
     for candidate in "$base" "$base/quickstart" "$base/quickstart-${image//:/-}"; do
         home_is_usable "$candidate" || continue
         export BERTHOS_HOME=$candidate
-        [[ $candidate == "$base" ]] || say "$base is in use and stays as it is; this run takes $candidate."
+        [[ $candidate == "$base" ]] || say "$base has a node or a node.toml of its own and stays as it is; this run takes $candidate."
         return
     done
     fail "every home this script may use is taken: is a node of an earlier --keep running? $base/node.lock has its process id"
@@ -262,7 +262,10 @@ use_desktop() {
     act "$(jq -cn '{op: "type", text: "data:text/html,<title>Berthos</title><h1>Typed by `berth act`: ~!@$^&*()_+{}|:\"?</h1>"}')"
     act '{"op": "key", "keys": "Return"}'
     look "$out/after.png"
-    ! cmp -s "$out/before.png" "$out/after.png" || fail "the screen did not change: what was typed did not arrive"
+    if cmp -s "$out/before.png" "$out/after.png"; then
+        [[ $image != berthos-linux-desktop:* ]] || fail "the screen did not change: what was typed did not arrive"
+        say "the screen did not change: this image does not show what is typed"
+    fi
 }
 
 end_lease() {

@@ -98,6 +98,9 @@ void probe_image_readable(const struct image *image, const struct probe_user *us
 void probe_domain(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
                   const struct image *image, const struct hypervisor_facts *found, struct facts *facts);
 
+/* What /proc tells of one process: user, filters, label, mounts, sockets. 0: there is none. */
+void probe_process(pid_t pid, struct canary_facts *facts);
+
 /* Starts, looks at and destroys a paused guest without a disk. */
 void probe_canary(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
                   const struct image *image, const struct hypervisor_facts *found,

@@ -129,6 +129,22 @@ static int check_table(const char *process, const char *name, int field, const u
     return 0;
 }
 
+/* Whatever is left must be a unix socket: a socket of another family, or one not bound yet, is in no table.
+ */
+static int check_rest(const char *process, const uint64_t *sockets, int count, struct error *err)
+{
+    CLEANUP_FREE char *text = probe_text(process, "net/unix");
+    for (int i = 0; i < count; i++) {
+        bool found = false;
+        for (char *line = text; line && *line && !found;
+             line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+            found = inode_of_line(line, 7) == sockets[i];
+        if (!found)
+            return error_set(err, ERROR_INTERNAL, "its QEMU holds a socket that is no unix socket");
+    }
+    return 0;
+}
+
 static void look_at_sockets(const char *process, struct canary_facts *facts)
 {
     static const struct {
@@ -142,13 +158,14 @@ static void look_at_sockets(const char *process, struct canary_facts *facts)
     int result = count < 0 ? -1 : 0;
     for (size_t i = 0; i < sizeof tables / sizeof tables[0] && result == 0; i++)
         result = check_table(process, tables[i].name, tables[i].field, sockets, count, &err);
+    if (result == 0)
+        result = check_rest(process, sockets, count, &err);
     facts->no_sockets = result == 0 ? FACT_YES : FACT_NO;
     PROBE_COPY(facts->sockets_error, err.text);
 }
 
-static void look_at_process(const char *uuid, struct canary_facts *facts)
+void probe_process(pid_t pid, struct canary_facts *facts)
 {
-    pid_t pid = guest_process(uuid);
     if (pid <= 0) {
         PROBE_COPY(facts->sockets_error, "its process was not found in /proc");
         return;
@@ -194,7 +211,7 @@ void probe_canary(struct hypervisor *hypervisor, const struct config *config, co
         return;
     }
     facts->started = FACT_YES;
-    look_at_process(uuid, facts);
+    probe_process(guest_process(uuid), facts);
     facts->gone = guest_destroy(hypervisor, uuid, DESTROY_TIMEOUT_MS, &err) == 0 ? FACT_YES : FACT_NO;
     PROBE_COPY(facts->error, err.text);
     facts->took_ms = clock_monotonic_ms() - start;

@@ -21,16 +21,19 @@
 #include "base/text.h"
 #include "guest/call.h"
 #include "guest/guest.h"
+#include "guest/link.h"
 
 enum { WORKERS_MAX = 64 };
 
 struct hypervisor {
     char *uri;
-    pthread_mutex_t mutex;    /* guards all below */
-    pthread_cond_t changed;   /* an event came, or a worker ended */
-    virConnectPtr connection; /* NULL when there is none; one reference is ours */
-    int workers;              /* threads inside libvirt now */
-    int holders;              /* who wants the connection to stay open between calls */
+    struct link_listener listener; /* its context is this */
+    pthread_mutex_t mutex;         /* guards all below */
+    pthread_cond_t changed;        /* an event came, or a worker ended */
+    struct link *link;             /* NULL when there is none */
+    int subscriptions;             /* of links, open or closed, that may still call back */
+    int workers;                   /* threads inside libvirt now */
+    int holders;                   /* who wants the connection to stay open between calls */
     uint64_t events;
     guest_gone *gone;
     void *gone_context;
@@ -111,79 +114,34 @@ virDomainPtr call_domain(virConnectPtr connection, const char *uuid, struct erro
     return NULL;
 }
 
-/* --- libvirt's event loop, one for the process -------------------------------------------------------------
+/* --- events ------------------------------------------------------------------------------------------------
  */
 
-static void ignore_libvirt_error(void *context, virErrorPtr error)
+static void on_changed(void *context)
 {
-    (void)context;
-    (void)error; /* every call of ours reports its own; libvirt's default would write to stderr */
-}
-
-static void *run_events(void *unused)
-{
-    (void)unused;
-    for (;;)
-        if (virEventRunDefaultImpl() < 0)
-            clock_sleep_ms(100);
-    return NULL;
-}
-
-/* A timer that never fires: virEventRunDefaultImpl() gives up at once when nothing at all is registered. */
-static void never(int timer, void *context)
-{
-    (void)timer;
-    (void)context;
-}
-
-static void start_event_loop(void)
-{
-    struct error err = ERROR_INIT;
-    pthread_t thread;
-    virSetErrorFunc(NULL, ignore_libvirt_error);
-    if (virInitialize() < 0 || virEventRegisterDefaultImpl() < 0)
-        return;
-    virEventAddTimeout(-1, never, NULL, NULL);
-    if (sync_thread_start(&thread, "libvirt-events", run_events, NULL, &err) < 0)
-        log_error("guest", "%s", err.text);
-    else
-        pthread_detach(thread);
-}
-
-static void note_event(struct hypervisor *hypervisor)
-{
+    struct hypervisor *hypervisor = context;
     LOCK_SCOPE(&hypervisor->mutex);
     hypervisor->events++;
     pthread_cond_broadcast(&hypervisor->changed);
 }
 
-static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event, int detail, void *context)
+static void on_stopped(void *context, const char *uuid)
 {
-    (void)connection;
-    (void)detail;
     struct hypervisor *hypervisor = context;
-    if (event == VIR_DOMAIN_EVENT_STOPPED) {
-        char uuid[VIR_UUID_STRING_BUFLEN];
-        guest_gone *gone = NULL;
-        void *gone_context = NULL;
-        pthread_mutex_lock(&hypervisor->mutex);
-        gone = hypervisor->gone;
-        gone_context = hypervisor->gone_context;
-        pthread_mutex_unlock(&hypervisor->mutex);
-        if (gone && virDomainGetUUIDString(domain, uuid) == 0)
-            gone(gone_context, uuid);
-    }
-    note_event(hypervisor);
-    return 0;
+    pthread_mutex_lock(&hypervisor->mutex);
+    guest_gone *gone = hypervisor->gone;
+    void *gone_context = hypervisor->gone_context;
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (gone)
+        gone(gone_context, uuid);
 }
 
-static void on_agent(virConnectPtr connection, virDomainPtr domain, int state, int reason, void *context)
+static void on_subscribed(void *context, int difference)
 {
-    (void)connection;
-    (void)domain;
-    (void)state;
-    (void)reason;
-    note_event(context);
+    struct hypervisor *hypervisor = context;
+    LOCK_SCOPE(&hypervisor->mutex);
+    hypervisor->subscriptions += difference;
+    pthread_cond_broadcast(&hypervisor->changed);
 }
 
 uint64_t hypervisor_events(struct hypervisor *hypervisor)
@@ -204,35 +162,9 @@ bool hypervisor_wait_event(struct hypervisor *hypervisor, uint64_t seen, int64_t
 /* --- the connection ----------------------------------------------------------------------------------------
  */
 
-static virConnectPtr open_connection(struct hypervisor *hypervisor, struct error *err)
-{
-    virConnectPtr connection = virConnectOpen(hypervisor->uri);
-    if (!connection) {
-        call_libvirt_error(ERROR_HYPERVISOR, err,
-                           "cannot connect to %s; is libvirtd (or virtqemud) running and "
-                           "is this user in the group libvirt?",
-                           hypervisor->uri);
-        return NULL;
-    }
-    virConnectDomainEventRegisterAny(connection, NULL, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
-                                     VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), hypervisor, NULL);
-    virConnectDomainEventRegisterAny(connection, NULL, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
-                                     VIR_DOMAIN_EVENT_CALLBACK(on_agent), hypervisor, NULL);
-    return connection;
-}
-
-/* The present connection with a reference for the caller, or NULL. */
-static virConnectPtr present_connection(struct hypervisor *hypervisor)
-{
-    LOCK_SCOPE(&hypervisor->mutex);
-    if (hypervisor->connection)
-        virConnectRef(hypervisor->connection);
-    return hypervisor->connection;
-}
-
 struct retired {
     struct hypervisor *hypervisor;
-    virConnectPtr connection;
+    struct link *link;
 };
 
 static void end_worker(struct hypervisor *hypervisor);
@@ -240,22 +172,23 @@ static void end_worker(struct hypervisor *hypervisor);
 static void *run_retire(void *argument)
 {
     struct retired *retired = argument;
-    virConnectClose(retired->connection);
-    end_worker(retired->hypervisor);
+    struct hypervisor *hypervisor = retired->hypervisor;
+    link_close(retired->link);
     free(retired);
+    end_worker(hypervisor);
     return NULL;
 }
 
-/* Gives up the hypervisor's reference. Closing asks the daemon and may hang with it, so a thread of its own
- * does. */
-static void retire(struct hypervisor *hypervisor, virConnectPtr connection)
+/* Closes a link that is no longer the hypervisor's. It asks the daemon and may hang with it: a thread does
+ * it. */
+static void retire(struct hypervisor *hypervisor, struct link *link)
 {
     struct error err = ERROR_INIT;
     pthread_t thread;
     struct retired *retired = malloc(sizeof *retired);
     if (!retired)
         return; /* a connection lost is better than a caller stuck */
-    *retired = (struct retired){hypervisor, connection};
+    *retired = (struct retired){hypervisor, link};
     pthread_mutex_lock(&hypervisor->mutex);
     hypervisor->workers++;
     pthread_mutex_unlock(&hypervisor->mutex);
@@ -268,24 +201,12 @@ static void retire(struct hypervisor *hypervisor, virConnectPtr connection)
     hypervisor->workers--;
 }
 
-/* Forgets a connection, unless another has taken its place. */
-static void drop_connection(struct hypervisor *hypervisor, virConnectPtr connection)
-{
-    pthread_mutex_lock(&hypervisor->mutex);
-    bool ours = connection && hypervisor->connection == connection;
-    if (ours)
-        hypervisor->connection = NULL;
-    pthread_mutex_unlock(&hypervisor->mutex);
-    if (ours)
-        retire(hypervisor, connection);
-}
-
-/* With the mutex held: takes the connection out when nobody wants it to stay open. */
-static virConnectPtr take_unheld(struct hypervisor *hypervisor, int own_workers)
+/* With the mutex held: takes the link out when nobody wants it to stay open. */
+static struct link *take_unheld(struct hypervisor *hypervisor, int own_workers)
 {
     if (hypervisor->holders > 0 || hypervisor->workers > own_workers)
         return NULL;
-    return TAKE(hypervisor->connection);
+    return TAKE(hypervisor->link);
 }
 
 /*
@@ -296,10 +217,10 @@ static virConnectPtr take_unheld(struct hypervisor *hypervisor, int own_workers)
 static void end_worker(struct hypervisor *hypervisor)
 {
     pthread_mutex_lock(&hypervisor->mutex);
-    virConnectPtr connection = take_unheld(hypervisor, 1);
-    if (connection) {
+    struct link *link = take_unheld(hypervisor, 1);
+    if (link) {
         pthread_mutex_unlock(&hypervisor->mutex);
-        virConnectClose(connection);
+        link_close(link);
         pthread_mutex_lock(&hypervisor->mutex);
     }
     hypervisor->workers--;
@@ -317,10 +238,32 @@ void hypervisor_release(struct hypervisor *hypervisor)
 {
     pthread_mutex_lock(&hypervisor->mutex);
     hypervisor->holders--;
-    virConnectPtr connection = take_unheld(hypervisor, 0);
+    struct link *link = take_unheld(hypervisor, 0);
     pthread_mutex_unlock(&hypervisor->mutex);
-    if (connection)
-        retire(hypervisor, connection);
+    if (link)
+        retire(hypervisor, link);
+}
+
+/* The present connection with a reference for the caller, or NULL. */
+static virConnectPtr present_connection(struct hypervisor *hypervisor)
+{
+    LOCK_SCOPE(&hypervisor->mutex);
+    if (!hypervisor->link)
+        return NULL;
+    virConnectRef(hypervisor->link->connection);
+    return hypervisor->link->connection;
+}
+
+/* Forgets the link over this connection, or whichever there is for NULL; another that took its place stays.
+ */
+static void drop_link(struct hypervisor *hypervisor, virConnectPtr connection)
+{
+    pthread_mutex_lock(&hypervisor->mutex);
+    bool it = hypervisor->link && (!connection || hypervisor->link->connection == connection);
+    struct link *link = it ? TAKE(hypervisor->link) : NULL;
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (link)
+        retire(hypervisor, link);
 }
 
 /* On a worker: a living connection with a reference for the caller, opened when there is none. */
@@ -330,20 +273,22 @@ static virConnectPtr acquire_connection(struct hypervisor *hypervisor, struct er
     if (connection) {
         if (virConnectIsAlive(connection) == 1)
             return connection;
-        drop_connection(hypervisor, connection);
+        drop_link(hypervisor, connection);
         virConnectClose(connection);
     }
-    connection = open_connection(hypervisor, err);
-    if (!connection)
+    struct link *link = link_open(hypervisor->uri, &hypervisor->listener, err);
+    if (!link)
         return NULL;
+    connection = link->connection;
+    virConnectRef(connection);
     pthread_mutex_lock(&hypervisor->mutex);
-    bool installed = !hypervisor->connection;
-    if (installed) {
-        virConnectRef(connection);
-        hypervisor->connection = connection;
-    }
+    bool installed = !hypervisor->link;
+    if (installed)
+        hypervisor->link = link;
     pthread_mutex_unlock(&hypervisor->mutex);
-    /* When another worker was faster, this connection serves its one call and is gone with it. */
+    if (!installed)
+        link_close(
+            link); /* another worker was faster: this connection serves its one call and is gone with it */
     return connection;
 }
 
@@ -415,10 +360,7 @@ int hypervisor_call(struct hypervisor *hypervisor, const char *what, call_work *
         *err = call->err;
     pthread_mutex_unlock(&call->mutex);
     if (late) {
-        virConnectPtr connection = present_connection(hypervisor);
-        drop_connection(hypervisor, connection);
-        if (connection)
-            virConnectClose(connection);
+        drop_link(hypervisor, NULL);
         return error_set(err, ERROR_HYPERVISOR, "cannot %s: libvirt did not answer within %lld ms", what,
                          (long long)timeout_ms);
     }
@@ -430,14 +372,14 @@ int hypervisor_call(struct hypervisor *hypervisor, const char *what, call_work *
 
 struct hypervisor *hypervisor_new(const char *uri, struct error *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start_event_loop);
+    link_start_event_loop();
     struct hypervisor *hypervisor = calloc(1, sizeof *hypervisor);
     if (!hypervisor) {
         error_set(err, ERROR_INTERNAL, "cannot prepare the connection to libvirt: out of memory");
         return NULL;
     }
     hypervisor->uri = text_copy(uri);
+    hypervisor->listener = (struct link_listener){hypervisor, on_changed, on_stopped, on_subscribed};
     pthread_mutex_init(&hypervisor->mutex, NULL);
     sync_cond_init(&hypervisor->changed);
     return hypervisor;
@@ -445,12 +387,13 @@ struct hypervisor *hypervisor_new(const char *uri, struct error *err)
 
 void hypervisor_close(struct hypervisor *hypervisor)
 {
-    drop_connection(hypervisor, hypervisor->connection);
+    drop_link(hypervisor, NULL);
     pthread_mutex_lock(&hypervisor->mutex);
     int64_t deadline_ms = clock_deadline(2000);
-    while (hypervisor->workers > 0 && sync_cond_wait(&hypervisor->changed, &hypervisor->mutex, deadline_ms))
+    while ((hypervisor->workers > 0 || hypervisor->subscriptions > 0) &&
+           sync_cond_wait(&hypervisor->changed, &hypervisor->mutex, deadline_ms))
         continue;
-    bool stuck = hypervisor->workers > 0;
+    bool stuck = hypervisor->workers > 0 || hypervisor->subscriptions > 0;
     pthread_mutex_unlock(&hypervisor->mutex);
     if (stuck) {
         /* A worker inside libvirt still refers to it: better lost than freed under its feet. */

@@ -161,7 +161,9 @@ static bool fake_encodings(struct fake *fake)
     }
     if (!extended || fake->fault == FAKE_NO_EXTENSION)
         return true;
-    return fake_header(fake, 1) && fake_rectangle(fake, 0, 0, fake->width, fake->height, -258);
+    /* As wide as QEMU's own buffer, which is rounded up. */
+    return fake_header(fake, 1) &&
+           fake_rectangle(fake, 0, 0, (fake->width + 15) / 16 * 16, fake->height, -258);
 }
 
 static void fake_note(struct fake *fake, struct fake_event event)

@@ -5,9 +5,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -412,6 +414,56 @@ static void test_kvm_for_another_user(void **state)
     assert_int_equal(geteuid(), 0); /* the child changed, we did not */
 }
 
+/* This process stands for a canary that is not as it must be. */
+static void assert_sockets(enum fact wanted, const char *words)
+{
+    struct canary_facts facts = {0};
+    probe_process(getpid(), &facts);
+    if (facts.no_sockets != wanted || !strstr(facts.sockets_error, words))
+        fail_msg("%d: %s", facts.no_sockets, facts.sockets_error);
+}
+
+static void test_process(void **state)
+{
+    (void)state;
+    struct canary_facts facts = {0};
+    probe_process(getpid(), &facts);
+    assert_int_equal(facts.uid_known, FACT_YES);
+    assert_int_equal(facts.uid, geteuid());
+    assert_int_equal(facts.labelled, FACT_NO); /* whatever confines a test, it is no label of libvirt's */
+    assert_sockets(FACT_YES, "");
+    static const struct {
+        int domain, type;
+        const char *words;
+    } kinds[] = {{AF_INET, SOCK_STREAM, "tcp socket"},
+                 {AF_INET, SOCK_DGRAM, "udp socket"},
+                 {AF_INET6, SOCK_STREAM, "tcp6 socket"},
+                 {AF_INET6, SOCK_DGRAM, "udp6 socket"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        struct sockaddr_storage any = {.ss_family = (sa_family_t)kinds[i].domain};
+        CLEANUP_CLOSE int fd = socket(kinds[i].domain, kinds[i].type, 0);
+        socklen_t size =
+            kinds[i].domain == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+        if (fd < 0 || bind(fd, (struct sockaddr *)&any, size) < 0)
+            continue; /* a host without IPv6 */
+        if (kinds[i].type == SOCK_STREAM)
+            assert_int_equal(listen(fd, 1), 0);
+        assert_sockets(FACT_NO, kinds[i].words);
+    }
+    {
+        CLEANUP_CLOSE int unbound = socket(AF_INET, SOCK_STREAM, 0); /* in no table of the kernel's */
+        assert_true(unbound >= 0);
+        assert_sockets(FACT_NO, "no unix socket");
+    }
+    CLEANUP_CLOSE int local = socket(AF_UNIX, SOCK_STREAM, 0);
+    assert_true(local >= 0);
+    assert_sockets(FACT_YES, "");
+    struct canary_facts none = {0};
+    probe_process(0, &none);
+    assert_int_equal(none.no_sockets, FACT_UNKNOWN);
+    assert_int_equal(none.uid_known, FACT_UNKNOWN);
+}
+
 int main(void)
 {
 #define ON_HOST(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -432,6 +484,7 @@ int main(void)
         ON_HOST(test_cpu_sample),
         ON_HOST(test_program),
         ON_HOST(test_kvm_that_is_no_device),
+        cmocka_unit_test(test_process),
         cmocka_unit_test(test_kvm_here),
         cmocka_unit_test(test_kvm_for_another_user),
     };

@@ -48,7 +48,7 @@ recipe_build() {
 host_debian_sources() {
     # shellcheck disable=SC2016 # apt's own variables
     apt-get indextargets --format '$(ORIGIN) $(RELEASE) deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-        sed -n "s/^Debian $DESKTOP_SUITE[^ ]* //p" | sort -u
+        sed -n "s/^Debian ${DESKTOP_SUITE}[^ ]* //p" | sort -u
 }
 
 make_root() {
@@ -81,6 +81,7 @@ strip_root() {
 
 configure_root() {
     cp -R --no-preserve=ownership "$RECIPE/files/." "$ROOT/"
+    compile "$RECIPE/drawn.c" "$ROOT/usr/lib/berthos/drawn"
     chroot "$ROOT" groupadd --gid 1000 agent
     chroot "$ROOT" useradd --uid 1000 --gid 1000 --shell /bin/bash --home-dir /home/agent --create-home --password '!' agent
     chroot "$ROOT" passwd --quiet --lock root
@@ -93,12 +94,37 @@ configure_root() {
     : >"$ROOT/etc/fstab"
     release_write >"$ROOT/etc/berthos-release"
     install -d -o 1000 -g 1000 -m 0700 "$ROOT/home/agent"
-    chroot "$ROOT" fc-cache --system-only
+    say "preparing the browser's profile"
+    run prepare_profile || fail "Chromium did not make its profile in the image (its own words are above)."
     # Two builds of the same packages give the same files: what holds the moment of the build goes.
     rm -rf "$ROOT"/var/log/* "$ROOT"/var/cache/ldconfig "$ROOT"/var/cache/debconf/*-old "$ROOT"/var/lib/dpkg/*-old
     rm -rf "$ROOT"/tmp/* "$ROOT"/run/* "$ROOT"/etc/{passwd,group,shadow,gshadow,subuid,subgid}- "$ROOT"/etc/.pwd.lock
     chown -R --no-dereference root:root "$ROOT/etc/systemd" "$ROOT/etc/xdg" "$ROOT/usr/lib/berthos" "$ROOT/usr/share/berthos"
     find "$ROOT" -xdev -newermt "@$BUILD_EPOCH" -exec touch --no-dereference --date="@$BUILD_EPOCH" {} +
+    # Last: the cache holds the times of the font folders, and a stale one costs every program a second of scanning.
+    chroot "$ROOT" fc-cache --system-only
+}
+
+# prepare_profile: Chromium runs once on an empty page, without a screen, network or tenant, and makes its databases:
+# a quarter of its first start. Kept are the empty databases only. All other files hold identifiers or times of this
+# run and would be the same in every guest; Chromium makes those anew. The sandbox is off in this run alone: user
+# namespaces cannot be made in a chroot, and the only input is about:blank.
+prepare_profile() {
+    local profile=$ROOT/home/agent/.config/chromium file
+    # shellcheck disable=SC2016 # for the inner shells
+    timeout --kill-after=5 120 unshare --mount --net --pid --ipc --fork --kill-child bash -euc '
+        mount -t proc proc "$1/proc"
+        mount --rbind /dev "$1/dev"
+        exec chroot --userspec=1000:1000 "$1" /bin/sh -c "
+            set -a; . /etc/berthos-session; unset DISPLAY; set +a; cd
+            exec /usr/lib/berthos/browser --headless=new --ozone-platform=headless --no-sandbox \
+                --user-data-dir=/home/agent/.config/chromium --virtual-time-budget=2000 --dump-dom about:blank"
+    ' - "$ROOT" >"$WORK/profile.log" 2>&1 || { cat "$WORK/profile.log" >&2 && return 1; }
+    while IFS= read -r -d '' file; do
+        [[ $(head -c 15 "$file") == 'SQLite format 3' && ${file%/*} == "$profile/Default" ]] || rm -f "$file"
+    done < <(find "$ROOT/home/agent/.config" "$ROOT/home/agent/.cache" ! -type d -print0)
+    find "$ROOT/home/agent/.config" "$ROOT/home/agent/.cache" -type d -empty -delete
+    [[ -s $profile/Default/History ]]
 }
 
 # The manifest's facts, inside the guest.
@@ -111,6 +137,10 @@ release_write() {
     printf 'PACKAGES_DIGEST="%s"\n' "$(sort -u "$WORK/packages" | sha256sum | cut -d ' ' -f 1)"
 }
 
+compile() {
+    gcc -std=gnu17 -O2 -Wall -Wextra -Werror -static -s -o "$2" "$1" || fail "cannot compile $1 (gcc's words are above)."
+}
+
 make_initrd() {
     local tree=$WORK/initrd list module
     mkdir -p "$tree"/{dev,proc,root,modules}
@@ -121,7 +151,7 @@ make_initrd() {
     for module in $(kernel_modules "${DESKTOP_ROOT_MODULES[@]}" "${DESKTOP_REST_MODULES[@]}"); do
         cp "$KERNEL_TREE/$module" "$tree/modules/"
     done
-    gcc -std=gnu17 -O2 -Wall -Wextra -Werror -static -s -o "$tree/init" "$RECIPE/init.c"
+    compile "$RECIPE/init.c" "$tree/init"
     initramfs_pack "$tree" "$STAGE/initrd"
 }
 

@@ -51,6 +51,7 @@ static void load_module(const char *name)
         fprintf(stderr, "berthos: module %s: %s\n", name, strerror(errno));
     if (fd >= 0)
         close(fd);
+    unlink(path); /* the initramfs stays in memory as long as the guest lives */
 }
 
 static void load_modules(const char *list)
@@ -80,13 +81,17 @@ static void write_file(const char *path, const char *text)
 /* In the background: the devices of the desktop. Afterwards the kernel takes no module any more. */
 static void load_rest(void)
 {
+    fflush(stderr);
     pid_t child = fork();
     if (child < 0)
         give_up("fork: %s", strerror(errno));
     if (child > 0)
         return;
+    /* Open before the parent takes /proc away. */
+    int lock = open("/proc/sys/kernel/modules_disabled", O_WRONLY | O_CLOEXEC);
     load_modules("/modules/rest");
-    write_file("/proc/sys/kernel/modules_disabled", "1\n");
+    if (lock < 0 || write(lock, "1\n", 2) != 2)
+        fprintf(stderr, "berthos: modules_disabled: %s\n", strerror(errno));
     _exit(0);
 }
 

@@ -1,0 +1,132 @@
+#include "guest/link.h"
+
+#include <libvirt/virterror.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/sync.h"
+#include "guest/call.h"
+
+/* --- the event loop, one for the process --- */
+
+static void ignore_libvirt_error(void *context, virErrorPtr error)
+{
+    (void)context;
+    (void)error; /* every call of ours reports its own; libvirt's default would write to stderr */
+}
+
+static void *run_events(void *unused)
+{
+    (void)unused;
+    for (;;)
+        if (virEventRunDefaultImpl() < 0)
+            clock_sleep_ms(100);
+    return NULL;
+}
+
+/* A timer that never fires: virEventRunDefaultImpl() gives up at once when nothing at all is registered. */
+static void never(int timer, void *context)
+{
+    (void)timer;
+    (void)context;
+}
+
+static void start(void)
+{
+    struct error err = ERROR_INIT;
+    pthread_t thread;
+    virSetErrorFunc(NULL, ignore_libvirt_error);
+    if (virInitialize() < 0 || virEventRegisterDefaultImpl() < 0)
+        return;
+    virEventAddTimeout(-1, never, NULL, NULL);
+    if (sync_thread_start(&thread, "libvirt-events", run_events, NULL, &err) < 0)
+        log_error("guest", "%s", err.text);
+    else
+        pthread_detach(thread);
+}
+
+void link_start_event_loop(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start);
+}
+
+/* --- subscriptions --- */
+
+static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event, int detail, void *context)
+{
+    (void)connection;
+    (void)detail;
+    const struct link_listener *listener = context;
+    char uuid[VIR_UUID_STRING_BUFLEN];
+    if (event == VIR_DOMAIN_EVENT_STOPPED && virDomainGetUUIDString(domain, uuid) == 0)
+        listener->stopped(listener->context, uuid);
+    listener->changed(listener->context);
+    return 0;
+}
+
+static void on_agent(virConnectPtr connection, virDomainPtr domain, int state, int reason, void *context)
+{
+    (void)connection;
+    (void)domain;
+    (void)state;
+    (void)reason;
+    const struct link_listener *listener = context;
+    listener->changed(listener->context);
+}
+
+/* libvirt calls it when no callback can come any more. */
+static void on_unsubscribed(void *context)
+{
+    const struct link_listener *listener = context;
+    listener->subscribed(listener->context, -1);
+}
+
+static int subscribe(virConnectPtr connection, int event, virConnectDomainEventGenericCallback callback,
+                     const struct link_listener *listener)
+{
+    listener->subscribed(listener->context, +1);
+    int id = virConnectDomainEventRegisterAny(connection, NULL, event, callback, (void *)(uintptr_t)listener,
+                                              on_unsubscribed);
+    if (id < 0)
+        listener->subscribed(listener->context, -1);
+    return id;
+}
+
+static void unsubscribe(virConnectPtr connection, int id)
+{
+    if (id >= 0)
+        virConnectDomainEventDeregisterAny(connection, id);
+}
+
+/* --- public --- */
+
+struct link *link_open(const char *uri, const struct link_listener *listener, struct error *err)
+{
+    struct link *link = malloc(sizeof *link);
+    virConnectPtr connection = link ? virConnectOpen(uri) : NULL;
+    if (!connection) {
+        free(link);
+        call_libvirt_error(
+            ERROR_HYPERVISOR, err,
+            "cannot connect to %s; is libvirtd (or virtqemud) running and is this user in the group "
+            "libvirt?",
+            uri);
+        return NULL;
+    }
+    link->connection = connection;
+    link->lifecycle = subscribe(connection, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+                                VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), listener);
+    link->agent = subscribe(connection, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
+                            VIR_DOMAIN_EVENT_CALLBACK(on_agent), listener);
+    return link;
+}
+
+void link_close(struct link *link)
+{
+    unsubscribe(link->connection, link->lifecycle);
+    unsubscribe(link->connection, link->agent);
+    virConnectClose(link->connection);
+    free(link);
+}

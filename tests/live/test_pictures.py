@@ -11,8 +11,9 @@ ROUNDS = int(os.environ.get("BERTHOS_TEST_ROUNDS", "40"))
 
 
 class Pictures(live.LeaseTest):
-    def assert_shows(self, picture, seed, x=0, y=0):
-        want = live.painted(seed, x, y, picture.width, picture.height)
+    def assert_shows(self, picture, seed):
+        want = live.painted(seed)
+        self.assertEqual((picture.width, picture.height), (live.WIDTH, live.HEIGHT))
         if picture.pixels == want:
             return
         wrong = [at // 3 for at in range(0, len(want), 3) if picture.pixels[at:at + 3] != want[at:at + 3]]
@@ -27,19 +28,16 @@ class Pictures(live.LeaseTest):
             self.guest.ctl("paint", seed)
             time.sleep(0.1)  # the promise: what was drawn 100 ms before
             picture = self.api.screenshot(self.lease)
-            self.assertEqual((picture.width, picture.height), (live.WIDTH, live.HEIGHT))
             self.assert_shows(picture, seed)
 
     def test_paint_act_and_capture(self):
-        """With input between, which wakes QEMU's refresh up; and a part of the picture is enough."""
+        """With input between, which wakes QEMU's refresh up."""
         self.act({"op": "move", "x": 5, "y": 5})
         for seed in range(1000, 1000 + ROUNDS):
             self.guest.ctl("paint", seed)
             self.act({"op": "move", "x": seed % live.WIDTH, "y": 700})
             time.sleep(0.1)
-            picture = self.api.screenshot(self.lease, "?region=100,50,320,240")
-            self.assertEqual((picture.width, picture.height), (320, 240))
-            self.assert_shows(picture, seed, 100, 50)
+            self.assert_shows(self.api.screenshot(self.lease), seed)
 
     def test_after_stillness(self):
         """QEMU looks for changes every 3 s only once nothing has moved for a while."""
@@ -47,43 +45,32 @@ class Pictures(live.LeaseTest):
             time.sleep(4)
             self.guest.ctl("paint", seed)
             time.sleep(0.1)
-            self.assert_shows(self.api.screenshot(self.lease, "?region=0,0,64,64"), seed)
+            self.assert_shows(self.api.screenshot(self.lease), seed)
 
     def test_while_it_changes(self):
         """Each picture is one of those that were shown, whole: a torn one is of none."""
-        x, y, width, height = 600, 300, 64, 400
         self.guest.ctl("paint", 2999)
         time.sleep(0.1)
         # red tells the seed: its factor is odd, so no two of these share it
-        by_red = {(x + seed * 53) & 255: seed for seed in range(2999, 3040)}
+        by_red = {(seed * 53) & 255: seed for seed in range(2999, 3040)}
         seen = set()
         flipper = threading.Thread(target=lambda: self.guest.ctl("flip", 40, 50, 3000))
         flipper.start()
         try:
             while flipper.is_alive():
-                picture = self.api.screenshot(self.lease, "?region=%d,%d,%d,%d" % (x, y, width, height))
+                picture = self.api.screenshot(self.lease)
                 seed = by_red.get(picture[0, 0][0])
                 self.assertIsNotNone(seed, picture[0, 0])
-                self.assertEqual(picture.pixels, live.painted(seed, x, y, width, height), "torn in picture %d" % seed)
+                self.assertTrue(picture.pixels == live.painted(seed), "torn in picture %d" % seed)
                 seen.add(seed)
         finally:
             flipper.join()
-        self.assertGreater(len(seen), 5)
+        self.assertGreater(len(seen), 2)
         time.sleep(0.1)
         self.assert_shows(self.api.screenshot(self.lease), 3039)
 
-    def test_region(self):
-        self.guest.ctl("paint", 77)
-        time.sleep(0.1)
-        for x, y, width, height in ((0, 0, 1, 1), (1279, 799, 1, 1), (0, 799, 1280, 1), (3, 5, 7, 11), (0, 0, 1280, 800)):
-            with self.subTest(region=(x, y, width, height)):
-                picture = self.api.screenshot(self.lease, "?region=%d,%d,%d,%d" % (x, y, width, height))
-                self.assertEqual((picture.width, picture.height), (width, height))
-                self.assert_shows(picture, 77, x, y)
-
     def test_bad_queries(self):
-        for query in ("region=0,0,0,0", "region=0,0,1281,1", "region=1280,0,1,1", "region=-1,0,1,1", "region=1,2,3",
-                      "region=a,b,c,d", "region=0,0,1,1,1", "format=bmp", "quality=0", "nonsense=1"):
+        for query in ("format=bmp", "format=", "format=PNG", "quality=0&format=jpeg", "quality=101&format=jpeg", "quality=x"):
             with self.subTest(query=query):
                 answer = self.api.get("/v1/leases/%s/screenshot?%s" % (self.lease["id"], query))
                 self.assert_error(answer, 400)
@@ -93,6 +80,11 @@ class Pictures(live.LeaseTest):
         self.assertEqual(answer.headers["Content-Type"], "image/png")
         self.assertEqual(answer.headers["Cache-Control"], "no-store")
         self.assertEqual(int(answer.headers["Content-Length"]), len(answer.body))
+
+    def test_jpeg(self):
+        answer = self.api.get("/v1/leases/%s/screenshot?format=jpeg&quality=60" % self.lease["id"])
+        self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "image/jpeg"))
+        self.assertEqual((answer.body[:3], answer.body[-2:]), (b"\xff\xd8\xff", b"\xff\xd9"))
 
     def test_many_at_once(self):
         """CASES.md 11, the short form: all are answered, and the node is none the larger for it."""

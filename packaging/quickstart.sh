@@ -244,15 +244,20 @@ shoot() { # FILE
     sha256sum <"$1"
 }
 
-# A screenshot of a screen that stands still, or blinks: one whose picture was seen twice, or the last of twenty.
+# A screenshot of a screen that stands still, or only blinks: nothing new in eight pictures, some four seconds. An emulated
+# guest may take that long for a letter. After sixty it is taken as it is.
 # The pictures on the way, a blinking caret's two among them, stay in the array `seen`.
 look() { # FILE
-    local turn picture
+    local turn old=0 picture
     seen=()
-    for ((turn = 0; turn < 20; turn++)); do
+    for ((turn = 0; turn < 60 && old < 8; turn++)); do
         picture=$(shoot "$1")
-        ((turn < 4)) || [[ " ${seen[*]} " != *" $picture "* ]] || break
-        seen+=("$picture")
+        if [[ " ${seen[*]} " == *" $picture "* ]]; then
+            old=$((old + 1))
+        else
+            old=0
+            seen+=("$picture")
+        fi
         sleep 0.4
     done
     say "saved $1"

@@ -65,8 +65,9 @@ static int write_png(png_structp png, png_infop info, const struct display_frame
     png_set_IHDR(png, info, frame->width, frame->height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     /*
-     * Level 1 and the difference to the row above: on a flat desktop about as fast as no filter (4.6 and 3.7 ms
-     * at 1280x800), on gradients 20 times faster and 100 times smaller, so the worst case is bounded better.
+     * Level 1 and the difference to the row above: on a flat desktop about as fast as no filter (4.6 and 3.7
+     * ms at 1280x800), on gradients 20 times faster and 100 times smaller, so the worst case is bounded
+     * better.
      */
     png_set_compression_level(png, 1);
     png_set_filter(png, 0, PNG_FILTER_UP);

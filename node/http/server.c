@@ -32,7 +32,7 @@ struct http_server {
 struct pending {
     const struct route *route;
     struct error refused; /* code ERROR_NONE: not refused (yet) */
-    const char *allow;    /* with ERROR_METHOD: what the path allows */
+    char allow[64];       /* with ERROR_METHOD: every method that the path takes, "GET, POST" */
     struct exchange exchange;
     char *body;
     size_t body_size, body_room, discarded;
@@ -68,10 +68,12 @@ static void find_route(struct pending *pending, const char *method, const char *
                 pending->route = route;
                 return;
             }
-            pending->allow = route->method;
+            size_t used = strlen(pending->allow);
+            snprintf(pending->allow + used, sizeof pending->allow - used, "%s%s", used ? ", " : "",
+                     route->method);
         }
     }
-    if (pending->allow)
+    if (pending->allow[0])
         error_set(&pending->refused, ERROR_METHOD, "this path does not take %.16s", method);
     else
         error_set(&pending->refused, ERROR_NOT_FOUND, "there is nothing at this path");
@@ -94,6 +96,24 @@ static void check_token(struct pending *pending)
                   pending->route->auth == AUTH_OPERATOR ? "operator" : "lease");
 }
 
+static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    (void)kind;
+    (void)value;
+    if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0)
+        ++*(int *)context;
+    return MHD_YES;
+}
+
+/* Two Hosts are two opinions about whom the request is for (RFC 9112 section 3.2): the guard would see one.
+ */
+static int check_one_host(struct MHD_Connection *connection, struct error *err)
+{
+    int hosts = 0;
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_host, &hosts);
+    return hosts <= 1 ? 0 : error_set(err, ERROR_BAD_REQUEST, "the request has more than one Host header");
+}
+
 /* --- one request -------------------------------------------------------------------------------------------
  */
 
@@ -106,7 +126,8 @@ static struct pending *begin(struct http_server *server, struct MHD_Connection *
     struct exchange *exchange = &pending->exchange;
     exchange->context = &server->context;
     exchange->connection = connection;
-    if (guard_check(exchange_header(exchange, MHD_HTTP_HEADER_HOST),
+    if (check_one_host(connection, &pending->refused) < 0 ||
+        guard_check(exchange_header(exchange, MHD_HTTP_HEADER_HOST),
                     exchange_header(exchange, MHD_HTTP_HEADER_ORIGIN),
                     exchange_header(exchange, "Sec-Fetch-Site"), &pending->refused) < 0)
         return pending;
@@ -116,11 +137,27 @@ static struct pending *begin(struct http_server *server, struct MHD_Connection *
     return pending;
 }
 
+/* The length that the request announces for its body, at most INT64_MAX; 0 when it does not (chunked, none).
+ */
+static int64_t announced_length(const struct exchange *exchange)
+{
+    const char *header = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    int64_t length = 0;
+    if (header && !text_to_integer(header, 0, INT64_MAX, &length))
+        length = INT64_MAX; /* libmicrohttpd has refused what is no number: this one is too large for us */
+    return length;
+}
+
+static int refuse_too_large(struct pending *pending)
+{
+    return error_set(&pending->refused, ERROR_TOO_LARGE, "the body is larger than %d bytes", HTTP_BODY_MAX);
+}
+
 /* Keeps a piece of the body, or throws it away when the request is refused. False: cut the connection. */
 static bool take_body(struct pending *pending, const char *data, size_t size)
 {
     if (!pending->refused.code && pending->body_size + size > HTTP_BODY_MAX)
-        error_set(&pending->refused, ERROR_TOO_LARGE, "the body is larger than %d bytes", HTTP_BODY_MAX);
+        refuse_too_large(pending);
     if (pending->refused.code) {
         pending->discarded += size;
         return pending->discarded <= DISCARD_MAX;
@@ -168,7 +205,14 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     (void)version;
     if (!*request) {
         *request = begin(context, connection, method, url);
-        return *request ? MHD_YES : MHD_NO;
+        if (!*request)
+            return MHD_NO;
+        struct pending *fresh = *request;
+        int64_t announced = announced_length(&fresh->exchange);
+        if (!fresh->refused.code && announced > HTTP_BODY_MAX)
+            refuse_too_large(fresh);
+        /* More than we would read to its end: answer now, and the connection closes after it. */
+        return announced > DISCARD_MAX ? finish(fresh, connection) : MHD_YES;
     }
     struct pending *pending = *request;
     if (*upload_data_size == 0)

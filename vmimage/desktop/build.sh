@@ -39,6 +39,10 @@ recipe_build() {
     say "taking away what the guest cannot use"
     strip_root
     configure_root
+    # For comparing two builds: BERTHOS_FILE_LIST=FILE gets every path with kind, mode, owner and link target.
+    if [[ -n ${BERTHOS_FILE_LIST:-} ]]; then
+        (cd "$ROOT" && find . -printf '%p %y %m %U:%G %l\n' | sort) >"$BERTHOS_FILE_LIST"
+    fi
     say "making the disk"
     make_disk
 }
@@ -121,7 +125,7 @@ prepare_profile() {
                 --user-data-dir=/home/agent/.config/chromium --virtual-time-budget=2000 --dump-dom about:blank"
     ' - "$ROOT" >"$WORK/profile.log" 2>&1 || { cat "$WORK/profile.log" >&2 && return 1; }
     while IFS= read -r -d '' file; do
-        [[ $(head -c 15 "$file") == 'SQLite format 3' && ${file%/*} == "$profile/Default" ]] || rm -f "$file"
+        [[ ${file%/*} == "$profile/Default" && $(head -c 15 "$file" | tr -d '\0') == 'SQLite format 3' ]] || rm -f "$file"
     done < <(find "$ROOT/home/agent/.config" "$ROOT/home/agent/.cache" ! -type d -print0)
     find "$ROOT/home/agent/.config" "$ROOT/home/agent/.cache" -type d -empty -delete
     [[ -s $profile/Default/History ]]

@@ -161,7 +161,9 @@ class Desktop(unittest.TestCase):
         self.assertEqual(found.strip(), "")
         with open(self.node.path("client.toml")) as file:
             token = re.search(r"[0-9a-f]{64}", file.read()).group(0)
-        self.assertEqual(run("grep -rlsF %s /etc /home /root /run /tmp /var | head -n 1" % token).strip(), "")
+        # in two halves: the guest's own journal keeps the commands that its agent was given
+        script = "a=%s; b=%s; grep -rlsF $a$b /etc /home /root /run /tmp /var | head -n 1" % (token[:32], token[32:])
+        self.assertEqual(run(script).strip(), "")
 
     def test_8_end_and_receipt(self):
         self.assertIn("leased", self.berth("status").stdout)

@@ -213,8 +213,11 @@ layer() { # PRESET LABEL
     guarded run_ctest "$@" >&2 || failed_runs=$((failed_runs + 1))
 }
 run_ctest() { # PRESET LABEL
+    local jobs=1
+    # two at once, of which one at most has a guest: the tests' resource "guest" sees to that
+    [[ $2 != live ]] || jobs=2
     cd "$root"
-    BERTHOS_TEST_WORK=$work BERTHOS_TEST_IMAGES=$image_folder exec ctest --preset "$1" -L "^$2\$" --no-tests=error \
+    BERTHOS_TEST_WORK=$work BERTHOS_TEST_IMAGES=$image_folder exec ctest --preset "$1" -j "$jobs" -L "^$2\$" --no-tests=error \
         --output-junit "$results/$1-$2.xml" --output-on-failure
 }
 

@@ -460,7 +460,9 @@ class Node(Home):
         return self.api.with_token(self.api.pair(capabilities))
 
     def log(self):
-        """What the node wrote since its last start."""
+        """What the node wrote since its last start; "" once that is cleaned up."""
+        if not os.path.exists(self.log_path):
+            return ""
         with open(self.log_path, "rb") as file:
             file.seek(self.log_start)
             return file.read().decode(errors="replace")
@@ -512,6 +514,10 @@ class Node(Home):
             for name in self.domains():
                 virsh("destroy", name, check=False)
             self.node_id = None
+        # a node that fell is told of whatever the test was about
+        if self.process is not None and self.process.returncode not in (0, 1, -signal.SIGKILL, None):
+            sys.stderr.write("---- the node ended with %d; its log\n%s----\n" % (self.process.returncode, self.log()[-6000:]))
+            self.process = None
         super().clean_up()
 
 

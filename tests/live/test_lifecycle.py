@@ -249,17 +249,17 @@ class NeverUsable(unittest.TestCase):
         return document["error"], took
 
     def test_an_init_that_hangs(self):
-        _, took = self.refused("rdinit=/nothing rootwait root=/dev/vdz", 10)
+        _, took = self.refused("rdinit=/nothing rootwait root=/dev/vdz", 6)
         self.assertLess(took, 25)
 
     def test_an_agent_that_never_speaks(self):
-        error, took = self.refused("test_guest.agent_delay_ms=-1", 15)
+        error, took = self.refused("test_guest.agent_delay_ms=-1", 8)
         self.assertIn("agent", error)
         self.assertLess(took, 30)
 
     def test_a_screen_that_stays_black(self):
         """The agent's word alone is not enough."""
-        error, took = self.refused("test_guest.paint=0", 20)
+        error, took = self.refused("test_guest.paint=0", 10)
         self.assertRegex(error, r"frame|screen|display|picture|blank|drawn")
         self.assertLess(took, 35)
 

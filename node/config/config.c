@@ -114,6 +114,33 @@ struct config *config_load(const char *home, struct error *err)
     return TAKE(config);
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+int config_check_unchanged(const struct config *config, struct error *err)
+{
+    CLEANUP_CONFIG struct config *now = config_load(config->home, err);
+    if (!now)
+        return -1;
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    CLEANUP_FREE char *changed = NULL;
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP_FREE char *before = config_key_text(&keys[i], config);
+        CLEANUP_FREE char *after = config_key_text(&keys[i], now);
+        if (same_text(before, after))
+            continue;
+        CLEANUP_FREE char *list = changed;
+        changed = text_format("%s%s%s", list ? list : "", list ? ", " : "", keys[i].name);
+    }
+    if (changed)
+        return error_set(err, ERROR_CONFIG, "%s says something else now than when it was read (%s)",
+                         config->path, changed);
+    return 0;
+}
+
 /* Appends formatted text to an owned string. */
 static void append(char **text, char *more)
 {

@@ -61,6 +61,12 @@ int config_make_home(const char *home, struct error *err);
  */
 struct config *config_load(const char *home, struct error *err);
 
+/*
+ * Whether node.toml still says what was read from it: 0, or -1 with ERROR_CONFIG that names what differs, or
+ * says why it cannot be read any more. Comments and order do not matter.
+ */
+int config_check_unchanged(const struct config *config, struct error *err);
+
 /* Writes HOME/node.toml (0600) with every key, its default and a comment, unless the file is there already.
  */
 int config_write_default(const char *home, struct error *err);

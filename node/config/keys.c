@@ -234,6 +234,42 @@ char *config_key_allowed(const struct config_key *key)
     return text_copy(key->allowed);
 }
 
+/* In quotes; no value of ours has control characters. */
+static char *quoted(const char *value)
+{
+    char *text = malloc(2 * strlen(value) + 3), *to = text;
+    if (!text)
+        abort();
+    *to++ = '"';
+    for (const char *c = value; *c; c++) {
+        if (*c == '"' || *c == '\\')
+            *to++ = '\\';
+        *to++ = *c;
+    }
+    memcpy(to, "\"", 2);
+    return text;
+}
+
+char *config_key_text(const struct config_key *key, const struct config *config)
+{
+    const void *member = (const char *)config + key->offset;
+    unsigned index;
+    const char *string;
+    switch (key->type) {
+    case CONFIG_WORD:
+        memcpy(&index, member, sizeof index);
+        return quoted(word_of(key->words, index));
+    case CONFIG_INTEGER:
+        return text_format("%" PRId64, *(const int64_t *)member);
+    case CONFIG_BOOLEAN:
+        return text_copy(*(const bool *)member ? "true" : "false");
+    case CONFIG_STRING:
+        break;
+    }
+    string = *(char *const *)member;
+    return string ? quoted(string) : NULL;
+}
+
 /* Enums of config.h are stored through memcpy: each is an unsigned int here, whatever its name. */
 static_assert(sizeof(enum config_class) == sizeof(unsigned), "enums are stored as unsigned");
 

@@ -42,6 +42,12 @@ const struct config_key *config_key_find(const char *name);
 /* What a key takes: "a whole number from 1 to 64", "\"kvm\" or \"tcg\"". *Owned*. */
 char *config_key_allowed(const struct config_key *key);
 
+/*
+ * The member's value as node.toml, and JSON as well, writes it: "\"kvm\"", "2", "true". *Owned*, NULL for a
+ * string that is not set.
+ */
+char *config_key_text(const struct config_key *key, const struct config *config);
+
 /* Sets the member to the row's default; where that depends on others, to NULL or 0. */
 void config_key_reset(const struct config_key *key, struct config *config);
 

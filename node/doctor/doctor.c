@@ -10,6 +10,7 @@
 #include "config/identity.h"
 #include "doctor/evaluate.h"
 #include "doctor/probe.h"
+#include "doctor/record.h"
 #include "doctor/simulate.h"
 
 /* Under this much the idle share means nothing: the kernel counts in ticks of up to 10 ms. */
@@ -152,6 +153,8 @@ struct report *doctor_run(const struct doctor_options *options, struct error *er
     if (hypervisor)
         hypervisor_release(hypervisor);
 
+    if (options->recording)
+        *options->recording = record_encode(options->config, intent, canary, &examination.facts);
     struct config config = *options->config; /* shallow: a simulated case changes fields, never frees them */
     if (options->simulate)
         simulate_apply(options->simulate, &config, &intent, &examination.facts);

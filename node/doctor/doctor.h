@@ -8,6 +8,7 @@
 #ifndef BERTHOS_DOCTOR_DOCTOR_H
 #define BERTHOS_DOCTOR_DOCTOR_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +32,8 @@ struct doctor_options {
     /* Called while image files are hashed, on another thread of the doctor's. May be NULL. */
     void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_context;
+    json_t **recording; /* where not NULL: set to what was found (record.h), *owned* by the caller. Without
+                         * the simulated defect: a recording is of this host */
 };
 
 /*

@@ -79,6 +79,14 @@ static json_t *label(const struct report *report, const char *key)
     return value ? json_incref(value) : json_null();
 }
 
+/* The image as a market compares it. */
+static json_t *market_image(const struct report *report)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:O}", "name", report->image_name, "version_label",
+                     label(report, LABEL_VERSION_KEY), "desktop_label", label(report, LABEL_DESKTOP_KEY),
+                     "egress_label", label(report, LABEL_EGRESS_KEY), "labels", report->labels);
+}
+
 static void encode_image(const struct report *report, json_t *document)
 {
     if (!report->image_name || !report->labels) {
@@ -90,11 +98,7 @@ static void encode_image(const struct report *report, json_t *document)
     json_object_set_new(document, "image",
                         json_pack("{s:s, s:O}", "name", report->image_name, "labels", report->labels));
     json_object_set(document, "labels", report->labels);
-    json_object_set_new(document, "guest_image",
-                        json_pack("{s:s, s:o, s:o, s:o, s:O}", "name", report->image_name, "version_label",
-                                  label(report, LABEL_VERSION_KEY), "desktop_label",
-                                  label(report, LABEL_DESKTOP_KEY), "egress_label",
-                                  label(report, LABEL_EGRESS_KEY), "labels", report->labels));
+    json_object_set_new(document, "guest_image", market_image(report));
 }
 
 /* RFC 8785: sorted keys, no white space; there are no numbers and no control characters in a report. */
@@ -108,24 +112,63 @@ static void add_digest(json_t *document)
     json_object_set_new(document, "digest", json_string(digest));
 }
 
-json_t *report_encode(const struct report *report)
+static json_t *encode_checks(const struct report *report)
 {
-    char time[CLOCK_TEXT_SIZE];
-    clock_format(report->time_ms, time);
-    bool ok = consistent_ok(report);
     json_t *checks = json_array();
     for (int row = 0; row < ROW_COUNT; row++)
         json_array_append_new(checks, json_pack("{s:s, s:s, s:o}", "id", row_words[row], "status",
                                                 report_status_word(report->checks[row].status), "detail",
                                                 clean_string(report->checks[row].detail)));
-    json_t *document = json_pack("{s:s, s:s, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:s?}", "protocol",
-                                 PROTOCOL_VERSION, "source", "berthos.doctor", "ok", ok, "eligible", ok,
-                                 "class", report->class_word ? report->class_word : "unknown", "intent",
-                                 report->intent_word ? report->intent_word : "unknown", "checks", checks,
-                                 "timestamp", time, "attestedAt", time, "nodeId", report->node_id);
+    return checks;
+}
+
+json_t *report_encode(const struct report *report)
+{
+    char time[CLOCK_TEXT_SIZE];
+    clock_format(report->time_ms, time);
+    bool ok = consistent_ok(report);
+    json_t *document =
+        json_pack("{s:s, s:s, s:b, s:b, s:s, s:s, s:o, s:s, s:s, s:s?}", "protocol", PROTOCOL_VERSION,
+                  "source", "berthos.doctor", "ok", ok, "eligible", ok, "class",
+                  report->class_word ? report->class_word : "unknown", "intent",
+                  report->intent_word ? report->intent_word : "unknown", "checks", encode_checks(report),
+                  "timestamp", time, "attestedAt", time, "nodeId", report->node_id);
     if (!document)
         abort();
     encode_image(report, document);
+    add_digest(document);
+    return document;
+}
+
+/* Why a market would not store it; NULL when it would. */
+static const char *unfit_for_market(const struct report *report)
+{
+    if (!report->intent_word || strcmp(report->intent_word, "public") != 0)
+        return "it is not for public intent (it was made for private intent); use --intent public, or set "
+               "intent in node.toml";
+    if (!consistent_ok(report))
+        return "a row fails";
+    if (!report->node_id)
+        return "the node has no key";
+    return report->image_name && report->labels ? NULL : "it names no verified image";
+}
+
+json_t *report_encode_market(const struct report *report, const char *url, struct error *err)
+{
+    const char *unfit = unfit_for_market(report);
+    if (unfit) {
+        error_set(err, ERROR_INELIGIBLE, "a market takes green public reports alone: %s", unfit);
+        return NULL;
+    }
+    char time[CLOCK_TEXT_SIZE];
+    clock_format(report->time_ms, time);
+    json_t *document = json_pack(
+        "{s:s, s:b, s:s, s:s, s:s, s:s, s:s, s:s, s:O, s:o, s:o, s:o}", "source", "berthos.doctor", "ok", 1,
+        "class", report->class_word, "nodeId", report->node_id, "attestedAt", time, "berthosUrl", url,
+        "protocol", PROTOCOL_VERSION, "intent", report->intent_word, "labels", report->labels, "checks",
+        encode_checks(report), "guest_image", market_image(report), "image", market_image(report));
+    if (!document)
+        abort();
     add_digest(document);
     return document;
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 
 #define PROTOCOL_VERSION "v1"
 
@@ -58,6 +59,13 @@ const char *report_status_word(enum report_status status);
 
 /* The wire document, with `digest` (sha256 of the canonical report, docs/ELIGIBILITY.md). A new reference. */
 json_t *report_encode(const struct report *report);
+
+/*
+ * The strict form that a market stores: the same report with these members and no others, and with url, the
+ * address of this node on its own host. `digest` is made as above, of this document. A new reference, or NULL
+ * with ERROR_INELIGIBLE for anything but a green report for public intent.
+ */
+json_t *report_encode_market(const struct report *report, const char *url, struct error *err);
 
 void report_free(struct report *report);
 CLEANUP_DEFINE(report, struct report *, report_free);

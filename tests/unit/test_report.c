@@ -136,6 +136,80 @@ static void test_detail_is_clean(void **state)
                         "a [31mb c?\xc3\xa9 ");
 }
 
+/* The strict form: exactly what a market stores, member by member, and as true as the report it is made of.
+ */
+static void test_market_form(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    CLEANUP_REPORT struct report *report = make_green();
+    report->checks[ROW_TUNNEL].status = STATUS_WARN;
+    CLEANUP_JSON json_t *document = report_encode_market(report, "http://127.0.0.1:7432", &err);
+    CLEANUP_JSON json_t *whole = report_encode(report);
+    assert_non_null(document);
+    static const char *const members[] = {"source", "ok",          "class",    "nodeId", "attestedAt",
+                                          "digest", "berthosUrl",  "protocol", "intent", "labels",
+                                          "checks", "guest_image", "image",    NULL};
+    assert_int_equal(document_keys(document, members, &err), 0);
+    assert_int_equal(json_object_size(document), sizeof members / sizeof members[0] - 1);
+    assert_string_equal(word(document, "berthosUrl"), "http://127.0.0.1:7432");
+    static const char *const same[] = {"source",   "ok",     "class",  "nodeId", "attestedAt",
+                                       "protocol", "intent", "labels", "checks", "guest_image"};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)
+        assert_true(json_equal(json_object_get(document, same[i]), json_object_get(whole, same[i])));
+    static const char *const images[] = {"guest_image", "image"};
+    static const char *const of_image[] = {"name",         "version_label", "desktop_label",
+                                           "egress_label", "labels",        NULL};
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *image = json_object_get(document, images[i]);
+        assert_int_equal(document_keys(image, of_image, &err), 0);
+        assert_int_equal(json_object_size(image), 5);
+        assert_string_equal(word(image, "egress_label"), LABEL_EGRESS);
+    }
+
+    char again[DIGEST_HEX_SIZE];
+    CLEANUP_FREE char *digest = text_copy(word(document, "digest"));
+    json_object_del(document, "digest");
+    CLEANUP_FREE char *canonical = json_dumps(document, JSON_SORT_KEYS | JSON_COMPACT);
+    digest_buffer(canonical, strlen(canonical), again);
+    assert_string_equal(digest, again);
+}
+
+static void assert_no_market(const struct report *report, const char *reason)
+{
+    struct error err = ERROR_INIT;
+    assert_null(report_encode_market(report, "http://127.0.0.1:7432", &err));
+    assert_int_equal(err.code, ERROR_INELIGIBLE);
+    assert_non_null(strstr(err.text, reason));
+}
+
+static void test_market_refuses(void **state)
+{
+    (void)state;
+    for (int row = 0; row < ROW_COUNT; row++) {
+        CLEANUP_REPORT struct report *report = make_green(); /* it says ok, and one row says otherwise */
+        report->checks[row].status = STATUS_FAIL;
+        assert_no_market(report, "a row fails");
+    }
+    CLEANUP_REPORT struct report *private = make_green();
+    private->intent_word = "private";
+    assert_no_market(private, "private intent");
+    CLEANUP_REPORT struct report *red = make_green();
+    red->ok = false;
+    assert_no_market(red, "a row fails");
+    CLEANUP_REPORT struct report *laptop = make_green();
+    laptop->class_word = "laptop";
+    assert_no_market(laptop, "a row fails");
+    CLEANUP_REPORT struct report *nobody = make_green();
+    free(TAKE(nobody->node_id));
+    assert_no_market(nobody, "no key");
+    CLEANUP_REPORT struct report *bare = make_green();
+    free(TAKE(bare->image_name));
+    assert_no_market(bare, "no verified image");
+    CLEANUP_REPORT struct report *empty = calloc(1, sizeof *empty);
+    assert_no_market(empty, "private intent");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +218,8 @@ int main(void)
         cmocka_unit_test(test_never_ok_with_a_red_row),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_detail_is_clean),
+        cmocka_unit_test(test_market_form),
+        cmocka_unit_test(test_market_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,203 @@
+#include "doctor/record.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "config/keys.h"
+
+#define FIELD(section, member, type)                                                                         \
+    {                                                                                                        \
+#section, #member, type, offsetof(struct facts, section.member),                                     \
+            sizeof(((struct facts *)NULL)->section.member)                                                   \
+    }
+#define FACT(section, member)    FIELD(section, member, RECORD_FACT)
+#define TEXT(section, member)    FIELD(section, member, RECORD_TEXT)
+#define INTEGER(section, member) FIELD(section, member, RECORD_INTEGER)
+
+static const struct record_field fields[] = {
+    FACT(identity, loaded),
+    TEXT(identity, node_id),
+    TEXT(identity, error),
+
+    FACT(runtime, answers),
+    FIELD(runtime, libvirt_version, RECORD_VERSION),
+    FIELD(runtime, qemu_version, RECORD_VERSION),
+    TEXT(runtime, arch),
+    TEXT(runtime, emulator),
+    TEXT(runtime, machine),
+    FACT(runtime, video),
+    FACT(runtime, graphics),
+    FACT(runtime, channel),
+    FACT(runtime, cpu),
+    FACT(runtime, converts),
+    TEXT(runtime, error),
+    TEXT(runtime, security_models),
+    FACT(runtime, user_known),
+    INTEGER(runtime, user_uid),
+    TEXT(runtime, user),
+
+    FACT(kvm, device),
+    FACT(kvm, cpu_flag),
+    FACT(kvm, module),
+    FACT(kvm, virtual_host),
+    FACT(kvm, opens_for_us),
+    FACT(kvm, opens_for_qemu),
+    TEXT(kvm, group),
+    FIELD(kvm, mode, RECORD_MODE),
+    INTEGER(kvm, api_version),
+    FACT(kvm, loop_ran),
+    INTEGER(kvm, loop_turns),
+    INTEGER(kvm, loop_ns),
+    TEXT(kvm, error),
+
+    FIELD(image, state, RECORD_STATE),
+    TEXT(image, name),
+    TEXT(image, manifest_sha256),
+    FACT(image, test_only),
+    FACT(image, readable_by_qemu),
+    TEXT(image, error),
+    TEXT(image, readable_error),
+
+    FACT(domain, inspected),
+    FACT(domain, sandboxed),
+    TEXT(domain, error),
+
+    FACT(canary, started),
+    FACT(canary, gone),
+    FACT(canary, uid_known),
+    INTEGER(canary, uid),
+    FACT(canary, seccomp),
+    FACT(canary, no_new_privs),
+    FACT(canary, labelled),
+    TEXT(canary, label),
+    FACT(canary, own_mounts),
+    FACT(canary, no_sockets),
+    TEXT(canary, error),
+    TEXT(canary, sockets_error),
+    INTEGER(canary, took_ms),
+
+    INTEGER(capacity, cpus),
+    TEXT(capacity, cpu_limit),
+    FACT(capacity, given_known),
+    INTEGER(capacity, vcpu_given),
+    INTEGER(capacity, idle_permille),
+    INTEGER(capacity, mem_free_mib),
+    TEXT(capacity, mem_limit),
+    INTEGER(capacity, own_mem_mib),
+    INTEGER(capacity, own_vcpu),
+    INTEGER(capacity, disk_free_mib),
+    TEXT(capacity, disk_path),
+
+    INTEGER(chassis, dmi_type),
+    TEXT(chassis, product),
+    FACT(chassis, hypervisor),
+    FACT(chassis, battery),
+    FACT(chassis, lid),
+    TEXT(chassis, battery_name),
+
+    FACT(network, wireless),
+    TEXT(network, device),
+    TEXT(network, error),
+    FACT(network, sleeps),
+    TEXT(network, sleep_states),
+};
+
+const struct record_field *record_fields(size_t *count)
+{
+    *count = sizeof fields / sizeof fields[0];
+    return fields;
+}
+
+static const char *const fact_words[] = {
+    [FACT_UNKNOWN] = "unknown", [FACT_NO] = "no", [FACT_YES] = "yes", NULL};
+
+static const char *const state_words[] = {[IMAGE_STATE_UNKNOWN] = "unknown",
+                                          [IMAGE_STATE_MISSING] = "missing",
+                                          [IMAGE_STATE_STALE] = "stale",
+                                          [IMAGE_STATE_TAMPERED] = "tampered",
+                                          [IMAGE_STATE_UNREADABLE] = "unreadable",
+                                          [IMAGE_STATE_VERIFIED] = "verified",
+                                          NULL};
+
+const char *const *record_words(enum record_type type)
+{
+    return type == RECORD_STATE ? state_words : fact_words;
+}
+
+/* A text of other programs may be broken UTF-8, which JSON cannot hold. */
+static json_t *encode_text(const char *text)
+{
+    json_t *value = json_string(text);
+    return value ? value : json_string("(not UTF-8)");
+}
+
+static json_t *encode_word(enum record_type type, unsigned value)
+{
+    const char *const *words = record_words(type);
+    for (unsigned i = 0; words[i]; i++)
+        if (i == value)
+            return json_string(words[i]);
+    return json_string("unknown");
+}
+
+static json_t *encode_field(const struct record_field *field, const struct facts *facts)
+{
+    const void *member = (const char *)facts + field->offset;
+    CLEANUP_FREE char *text = NULL;
+    switch (field->type) {
+    case RECORD_FACT:
+        return encode_word(field->type, *(const enum fact *)member);
+    case RECORD_STATE:
+        return encode_word(field->type, *(const enum image_state *)member);
+    case RECORD_TEXT:
+        return encode_text(member);
+    case RECORD_INTEGER:
+        return json_integer(*(const int64_t *)member);
+    case RECORD_MODE:
+        text = text_format("%04o", *(const unsigned *)member);
+        return json_string(text);
+    case RECORD_VERSION: {
+        unsigned long version = *(const unsigned long *)member;
+        text = text_format("%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
+        return json_string(text);
+    }
+    }
+    abort();
+}
+
+static json_t *encode_config(const struct config *config)
+{
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    json_t *document = json_object();
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP_FREE char *text = config_key_text(&keys[i], config);
+        json_t *value = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+        json_object_set_new(document, keys[i].name, value ? value : json_null());
+    }
+    return document;
+}
+
+json_t *record_encode(const struct config *config, enum config_intent intent, bool deep,
+                      const struct facts *facts)
+{
+    char time[CLOCK_TEXT_SIZE];
+    clock_format(facts->time_ms, time);
+    json_t *sections = json_object();
+    for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+        if (!json_object_get(sections, fields[i].section))
+            json_object_set_new(sections, fields[i].section, json_object());
+        json_object_set_new(json_object_get(sections, fields[i].section), fields[i].name,
+                            encode_field(&fields[i], facts));
+    }
+    json_object_set_new(json_object_get(sections, "image"), "labels",
+                        facts->image.labels ? json_deep_copy(facts->image.labels) : json_null());
+    json_object_set_new(sections, "tunnel", encode_word(RECORD_FACT, facts->tunnel));
+    json_t *document = json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o}", "schema", RECORD_SCHEMA, "version",
+                                 BERTHOS_VERSION, "recordedAt", time, "intent", config_intent_word(intent),
+                                 "deep", deep, "config", encode_config(config), "facts", sections);
+    if (!document)
+        abort();
+    return document;
+}

@@ -9,6 +9,7 @@ Usage: tests/run.sh [options]
 
   --layer LIST     only these layers, as lint,unit,platform,live,e2e (default: all)
   --no-install     install no packages
+  --repeat N       run each test of platform, live and e2e N times, or until it fails
   --image-only     make the images and stop
   -h, --help       this help
 
@@ -21,7 +22,7 @@ USAGE
 root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)
 cache=${BERTHOS_TEST_CACHE:-/var/cache/berthos/test-images}
 layers=lint,unit,platform,live,e2e
-install=true image_only=false
+install=true image_only=false repeat=1
 
 say() { printf '%s\n' "$*" >&2; }
 fail() {
@@ -42,6 +43,11 @@ while (($# > 0)); do
         shift
         ;;
     --no-install) install=false ;;
+    --repeat)
+        [[ ${2:-} =~ ^[1-9][0-9]*$ ]] || wrong_usage "--repeat needs a number"
+        repeat=$2
+        shift
+        ;;
     --image-only) image_only=true layers=live,e2e ;;
     -h | --help)
         usage
@@ -216,8 +222,10 @@ run_ctest() { # PRESET LABEL
     local jobs=1
     # two at once, of which one at most has a guest: the tests' resource "guest" sees to that
     [[ $2 != live ]] || jobs=2
+    local -a again=()
+    ((repeat == 1)) || [[ $2 == unit || $2 == lint ]] || again=(--repeat "until-fail:$repeat")
     cd "$root"
-    BERTHOS_TEST_WORK=$work BERTHOS_TEST_IMAGES=$image_folder exec ctest --preset "$1" -j "$jobs" -L "^$2\$" --no-tests=error \
+    BERTHOS_TEST_WORK=$work BERTHOS_TEST_IMAGES=$image_folder exec ctest --preset "$1" -j "$jobs" "${again[@]}" -L "^$2\$" --no-tests=error \
         --output-junit "$results/$1-$2.xml" --output-on-failure
 }
 

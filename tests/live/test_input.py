@@ -17,7 +17,7 @@ class Typing(live.LeaseTest):
         self.assertIs(answer["ok"], True)
         self.assertEqual(answer["target"], "guest")
         want = text.encode()
-        live.wait_for("the text has arrived", lambda: len(self.guest.text()) >= len(want), 20)
+        live.wait_for("the text has arrived", lambda: len(self.guest.text()) >= len(want), 30)
         self.assertEqual(self.guest.text(), want)
         self.assert_nothing_held()
 
@@ -53,6 +53,14 @@ class Typing(live.LeaseTest):
     def test_more_than_qemu_queues(self):
         """QEMU drops silently what does not fit its queue of key events (FACTS.md: 171 of 400 arrived)."""
         self.assert_typed("".join(PRINTABLE[(i * 7) % 95] for i in range(600)))
+
+    def test_on_a_busy_guest(self):
+        """CASES.md 4: no key lost or repeated while the guest's CPU has other work."""
+        self.guest.ctl("busy", 120)
+        try:
+            self.assert_typed("".join(PRINTABLE[(i * 11) % 95] for i in range(300)))
+        finally:
+            self.guest.ctl("busy", 0)
 
     def test_two_texts_do_not_mix(self):
         errors = []

@@ -1,20 +1,42 @@
+/*
+ * Theory of operation: a full look leaves a `look` (facts, image, the ground it stands on, the report), which
+ * is never changed again and counted by references, so that short looks go by it while another full one runs.
+ * The ground is read before and after a full look; when it moved meanwhile the look is answered once and not
+ * kept.
+ */
 #include "doctor/eligibility.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/sync.h"
+#include "doctor/evaluate.h"
+#include "doctor/examine.h"
+#include "doctor/ground.h"
+
+/* One full look and what it said. */
+struct look {
+    int references; /* under the eligibility's mutex */
+    int64_t begun_ms;
+    struct examination examination;
+    struct ground ground;
+    bool settled; /* the ground was the same before and after */
+    struct eligibility_answer answer;
+};
 
 struct eligibility {
     const struct config *config;
     enum config_intent intent;
     struct hypervisor *hypervisor;
+    char *run_dir;         /* NULL where not known */
     pthread_mutex_t mutex; /* guards all below; never held over a probe */
     pthread_cond_t done;
     bool running;
-    int64_t begun_ms; /* monotonic: when the run that gave `last` began; only with last.document */
-    struct eligibility_answer last;
+    struct look *last;  /* NULL before the first */
+    bool last_ok;       /* of the last look, full or short */
+    int64_t renewed_ms; /* no report that was begun before is shared: a short look has seen it to be wrong */
 };
 
 struct eligibility *eligibility_new(const struct config *config, enum config_intent intent,
@@ -26,33 +48,44 @@ struct eligibility *eligibility_new(const struct config *config, enum config_int
     eligibility->config = config;
     eligibility->intent = intent;
     eligibility->hypervisor = hypervisor;
+    eligibility->run_dir = ground_run_dir(config);
     pthread_mutex_init(&eligibility->mutex, NULL);
     sync_cond_init(&eligibility->done);
     return eligibility;
 }
 
+static void look_free(struct look *look)
+{
+    json_decref(look->answer.document);
+    examination_clear(&look->examination);
+    free(look);
+}
+
+/* With the mutex held. */
+static void look_release(struct look *look)
+{
+    if (look && --look->references == 0)
+        look_free(look);
+}
+
 void eligibility_free(struct eligibility *eligibility)
 {
-    json_decref(eligibility->last.document);
+    look_release(eligibility->last);
     pthread_cond_destroy(&eligibility->done);
     pthread_mutex_destroy(&eligibility->mutex);
+    free(eligibility->run_dir);
     free(eligibility);
 }
 
-static void probe(struct eligibility *eligibility, struct eligibility_answer *answer)
+static void read_ground(const struct eligibility *eligibility, struct ground *ground)
 {
-    struct error err = ERROR_INIT;
-    struct doctor_options options = {
-        .config = eligibility->config,
-        .intent = eligibility->intent,
-        .hypervisor = eligibility->hypervisor,
-    };
-    CLEANUP_REPORT struct report *report = doctor_run(&options, &err);
-    if (!report) {
-        *answer = (struct eligibility_answer){.document = json_null()};
-        snprintf(answer->why, sizeof answer->why, "%s", err.text);
-        return;
-    }
+    ground_read(&probe_roots_host, eligibility->run_dir, eligibility->config, ground);
+}
+
+static void judge(const struct eligibility *eligibility, const struct facts *facts,
+                  struct eligibility_answer *answer)
+{
+    CLEANUP_REPORT struct report *report = evaluate(eligibility->config, eligibility->intent, false, facts);
     *answer = (struct eligibility_answer){.ok = report->ok, .document = report_encode(report)};
     for (unsigned row = 0; row < ROW_COUNT && !report->ok; row++) {
         if (report->checks[row].status == STATUS_FAIL) {
@@ -63,39 +96,113 @@ static void probe(struct eligibility *eligibility, struct eligibility_answer *an
     }
 }
 
-/* With the mutex held: whether the last report is young enough. */
-static bool fresh(const struct eligibility *eligibility, int64_t oldest_ms)
+/* A full look. *Owned*, with one reference. */
+static struct look *look_at_all(const struct eligibility *eligibility)
 {
-    return eligibility->last.document && eligibility->begun_ms >= oldest_ms;
+    enum { PING_TIMEOUT_MS = 3000 };
+    struct look *look = calloc(1, sizeof *look);
+    struct error ignored = ERROR_INIT;
+    struct ground after;
+    if (!look)
+        abort();
+    struct doctor_options options = {.config = eligibility->config, .intent = eligibility->intent};
+    look->references = 1;
+    look->begun_ms = clock_monotonic_ms();
+    HYPERVISOR_HOLD_SCOPE(eligibility->hypervisor);
+    /* a daemon that systemd starts on demand is to be there before its pid file is looked at */
+    hypervisor_ping(eligibility->hypervisor, PING_TIMEOUT_MS, &ignored);
+    read_ground(eligibility, &look->ground);
+    examine(&options, eligibility->hypervisor, eligibility->intent != INTENT_PRIVATE, &look->examination);
+    read_ground(eligibility, &after);
+    look->settled = ground_same(&look->ground, &after);
+    judge(eligibility, &look->examination.facts, &look->answer);
+    return look;
+}
+
+/* With the mutex held: whether the last report may be given to somebody who asked at `asked_ms`. */
+static bool shareable(const struct eligibility *eligibility, const struct ground *ground, int64_t asked_ms,
+                      int64_t max_age_ms)
+{
+    const struct look *last = eligibility->last;
+    if (!last)
+        return false;
+    if (last->begun_ms >= asked_ms) /* probed for this caller, or while it waited */
+        return true;
+    return last->settled && last->begun_ms >= eligibility->renewed_ms &&
+           last->begun_ms >= asked_ms - max_age_ms && ground_same(&last->ground, ground);
 }
 
 void eligibility_ask(struct eligibility *eligibility, int64_t max_age_ms, struct eligibility_answer *answer)
 {
-    int64_t oldest_ms = clock_monotonic_ms() - max_age_ms;
+    struct ground ground;
+    int64_t asked_ms = clock_monotonic_ms();
+    read_ground(eligibility, &ground);
     LOCK_SCOPE(&eligibility->mutex);
-    while (!fresh(eligibility, oldest_ms)) {
+    while (!shareable(eligibility, &ground, asked_ms, max_age_ms)) {
         if (eligibility->running) {
             sync_cond_wait(&eligibility->done, &eligibility->mutex, CLOCK_NEVER);
             continue;
         }
-        struct eligibility_answer found;
-        int64_t begun_ms = clock_monotonic_ms();
         eligibility->running = true;
         pthread_mutex_unlock(&eligibility->mutex);
-        probe(eligibility, &found);
+        struct look *look = look_at_all(eligibility);
         pthread_mutex_lock(&eligibility->mutex);
-        json_decref(eligibility->last.document);
-        eligibility->last = found;
-        eligibility->begun_ms = begun_ms;
+        look_release(eligibility->last);
+        eligibility->last = look;
+        eligibility->last_ok = look->answer.ok;
         eligibility->running = false;
         pthread_cond_broadcast(&eligibility->done);
     }
-    *answer = eligibility->last;
+    *answer = eligibility->last->answer;
     json_incref(answer->document);
+}
+
+/* A green look that later ones may go by, with a reference for the caller; NULL when there is none. */
+static struct look *take_green(struct eligibility *eligibility)
+{
+    LOCK_SCOPE(&eligibility->mutex);
+    struct look *last = eligibility->last;
+    if (!last || !last->settled || !last->answer.ok)
+        return NULL;
+    last->references++;
+    return last;
+}
+
+/* False when the look cannot be gone by any more. */
+static bool look_again(const struct eligibility *eligibility, const struct look *look,
+                       struct eligibility_answer *answer)
+{
+    struct facts facts = look->examination.facts;
+    struct ground ground;
+    HYPERVISOR_HOLD_SCOPE(eligibility->hypervisor);
+    if (!examine_moment(eligibility->config, eligibility->hypervisor, &look->examination, &facts))
+        return false;
+    read_ground(eligibility, &ground); /* after the call to libvirt, which may have started another daemon */
+    /* a libvirt that is gone needs no longer look: what is known is enough to refuse */
+    if (facts.runtime.answers == FACT_YES && !ground_same(&look->ground, &ground))
+        return false;
+    judge(eligibility, &facts, answer);
+    return true;
+}
+
+void eligibility_check(struct eligibility *eligibility, struct eligibility_answer *answer)
+{
+    struct look *look = take_green(eligibility);
+    bool answered = look && look_again(eligibility, look, answer);
+    pthread_mutex_lock(&eligibility->mutex);
+    look_release(look);
+    if (answered) {
+        eligibility->last_ok = answer->ok;
+        if (!answer->ok)
+            eligibility->renewed_ms = clock_monotonic_ms();
+    }
+    pthread_mutex_unlock(&eligibility->mutex);
+    if (!answered)
+        eligibility_ask(eligibility, ELIGIBILITY_SHARED_MS, answer);
 }
 
 bool eligibility_last(struct eligibility *eligibility)
 {
     LOCK_SCOPE(&eligibility->mutex);
-    return eligibility->last.ok;
+    return eligibility->last_ok;
 }

@@ -1,6 +1,7 @@
 /*
  * The eligibility of a running node: the doctor's report, probed when somebody asks, at most one run at a
- * time, its result shared between callers that can live with its age.
+ * time, its result shared between callers that can live with its age. What a lease needs to know is looked at
+ * again in milliseconds; what takes longer is kept while what it stands on (ground.h) is the same.
  */
 #ifndef BERTHOS_DOCTOR_ELIGIBILITY_H
 #define BERTHOS_DOCTOR_ELIGIBILITY_H
@@ -28,11 +29,24 @@ struct eligibility_answer {
     char why[1024];   /* when not ok: the first failing row in words */
 };
 
-/* A report that was begun no longer than max_age_ms ago; probes when there is none. Blocks while it probes.
+/*
+ * A report that was begun no longer than max_age_ms ago and stands on the ground that is there now (another
+ * image, daemon, /dev/kvm or node.toml ends it at once); probes everything when there is none. Blocks while
+ * it probes.
  */
 void eligibility_ask(struct eligibility *eligibility, int64_t max_age_ms, struct eligibility_answer *answer);
 
-/* What the last report said, without probing. */
+/*
+ * For the moment before a lease: the last green report, of whatever age, with what can turn in a moment
+ * looked at again. Milliseconds, unless the ground has changed or that report was red: then as
+ * eligibility_ask() with the two seconds that callers share.
+ */
+void eligibility_check(struct eligibility *eligibility, struct eligibility_answer *answer);
+
+/* How old a report may be that callers share. */
+#define ELIGIBILITY_SHARED_MS 2000
+
+/* What the last look said, without another. */
 bool eligibility_last(struct eligibility *eligibility);
 
 #endif

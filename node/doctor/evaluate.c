@@ -42,6 +42,11 @@ static void judge_class(struct verdict *verdict)
     else if (identity->loaded != FACT_YES)
         verdict_say(verdict, ROW_CLASS, STATUS_FAIL, "class is %s, but the node has no identity: %s", word,
                     identity->error[0] ? identity->error : "its key was not looked at");
+    else if (identity->settings != FACT_YES)
+        verdict_say(
+            verdict, ROW_CLASS, STATUS_FAIL,
+            "class is %s, but this node no longer runs by its settings: %s; restart it, or put them back",
+            word, identity->settings_error[0] ? identity->settings_error : "they were not looked at");
     else
         verdict_say(verdict, ROW_CLASS, STATUS_PASS, "class is %s, node %.8s", word, identity->node_id);
 }

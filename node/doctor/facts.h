@@ -18,6 +18,8 @@ struct identity_facts {
     enum fact loaded;
     char node_id[DIGEST_HEX_SIZE];
     char error[FACT_TEXT];
+    enum fact settings; /* node.toml still says what this process read from it */
+    char settings_error[FACT_TEXT];
 };
 
 struct runtime_facts {

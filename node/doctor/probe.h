@@ -86,6 +86,11 @@ void cgroup_limits(const struct probe_roots *roots, struct cgroup_limits *limits
 void probe_runtime(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
                    struct hypervisor_facts *found, struct probe_user *user, struct facts *facts);
 
+/* Memory that this node's own guests hold, which counts as free. Guests that cannot be seen count as somebody
+ * else's. */
+void probe_own(struct hypervisor *hypervisor, const char *node_id, int64_t timeout_ms,
+               struct capacity_facts *facts);
+
 /* Opens and verifies the image. The result is *owned*, NULL when it is not good. */
 struct image *probe_image(const struct doctor_options *options, struct image_facts *facts);
 

@@ -1,4 +1,5 @@
-/* libvirt: whether it answers, what its QEMU can do, and as whom QEMU runs. */
+/* libvirt: whether it answers, what its QEMU can do, and as whom QEMU runs. Waits at most 26 s: 20 for what
+ * it can do, then 3 each for a sign of life and for the list of our guests. */
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -83,14 +84,14 @@ static int64_t resident_mib(pid_t pid)
     return kib / 1024;
 }
 
-/* What this node's own guests hold: it counts as free. Guests that cannot be seen count as somebody else's.
- */
-static void measure_own(struct hypervisor *hypervisor, const char *node_id, struct capacity_facts *facts)
+void probe_own(struct hypervisor *hypervisor, const char *node_id, int64_t timeout_ms,
+               struct capacity_facts *facts)
 {
     struct error ignored = ERROR_INIT;
     struct guest_owned *list = NULL;
     size_t count = 0;
-    if (!node_id || guest_list_owned(hypervisor, node_id, LIST_TIMEOUT_MS, &list, &count, &ignored) < 0)
+    facts->own_mem_mib = 0;
+    if (!node_id || guest_list_owned(hypervisor, node_id, timeout_ms, &list, &count, &ignored) < 0)
         return;
     for (size_t i = 0; i < count; i++)
         facts->own_mem_mib += resident_mib(guest_process(list[i].uuid));
@@ -129,5 +130,5 @@ void probe_runtime(struct hypervisor *hypervisor, const struct config *config, c
     copy_facts(found, facts);
     find_user(found, user);
     name_user(user, &facts->runtime);
-    measure_own(hypervisor, node_id, &facts->capacity);
+    probe_own(hypervisor, node_id, LIST_TIMEOUT_MS, &facts->capacity);
 }

@@ -19,6 +19,8 @@ static const struct record_field fields[] = {
     FACT(identity, loaded),
     TEXT(identity, node_id),
     TEXT(identity, error),
+    FACT(identity, settings),
+    TEXT(identity, settings_error),
 
     FACT(runtime, answers),
     FIELD(runtime, libvirt_version, RECORD_VERSION),

@@ -16,7 +16,7 @@ static int eligibility(struct exchange *exchange, struct error *err)
 {
     (void)err;
     struct eligibility_answer answer;
-    eligibility_ask(exchange->context->eligibility, 0, &answer);
+    eligibility_ask(exchange->context->eligibility, ELIGIBILITY_SHARED_MS, &answer);
     return answer_json(exchange, MHD_HTTP_OK, answer.document);
 }
 
@@ -59,7 +59,7 @@ static int node(struct exchange *exchange, struct error *err)
 static int park(struct exchange *exchange, struct error *err)
 {
     struct eligibility_answer answer;
-    eligibility_ask(exchange->context->eligibility, 2000, &answer);
+    eligibility_check(exchange->context->eligibility, &answer);
     json_decref(answer.document);
     if (!answer.ok)
         return error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", answer.why);

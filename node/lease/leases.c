@@ -16,7 +16,6 @@
 #include "lease/berth.h"
 
 /* A create re-uses a report that is no older than this. */
-enum { REPORT_MAX_AGE_MS = 2000 };
 
 /* --- opening and closing -----------------------------------------------------------------------------------
  */
@@ -291,7 +290,7 @@ int leases_create(struct leases *leases, const struct lease_request *request,
                   const struct pairing_grant *grant, struct lease_document *lease, struct error *err)
 {
     struct eligibility_answer report;
-    eligibility_ask(leases->options.eligibility, REPORT_MAX_AGE_MS, &report);
+    eligibility_check(leases->options.eligibility, &report);
     json_decref(report.document);
     if (!report.ok)
         return error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", report.why);

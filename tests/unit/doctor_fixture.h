@@ -46,7 +46,7 @@ static inline struct facts green_facts(const json_t *labels)
 {
     return (struct facts){
         .time_ms = INT64_C(1769903999123),
-        .identity = {.loaded = FACT_YES, .node_id = GREEN_DIGEST},
+        .identity = {.loaded = FACT_YES, .node_id = GREEN_DIGEST, .settings = FACT_YES},
         .runtime = {.answers = FACT_YES,
                     .libvirt_version = 9000000,
                     .qemu_version = 7002022,

@@ -92,6 +92,8 @@ static char everywhere[] = "0.0.0.0", localhost[] = "localhost";
 DEFECT(laptop_class, s->config.class = CLASS_LAPTOP)
 DEFECT(unknown_class, s->config.class = (enum config_class)9)
 DEFECT(no_identity, s->facts.identity.loaded = FACT_NO)
+DEFECT(settings_changed, s->facts.identity.settings = FACT_NO)
+DEFECT(settings_unknown, s->facts.identity.settings = FACT_UNKNOWN)
 DEFECT(bind_all, s->config.bind = everywhere)
 DEFECT(bind_name, s->config.bind = localhost)
 DEFECT(bind_none, s->config.bind = NULL)
@@ -180,6 +182,8 @@ static const struct {
     CASE(laptop_class, ROW_CLASS, FAIL),
     CASE(unknown_class, ROW_CLASS, FAIL),
     CASE(no_identity, ROW_CLASS, FAIL),
+    CASE(settings_changed, ROW_CLASS, FAIL),
+    CASE(settings_unknown, ROW_CLASS, FAIL),
     CASE(bind_all, ROW_BIND, FAIL),
     CASE(bind_name, ROW_BIND, FAIL),
     CASE(bind_none, ROW_BIND, FAIL),
@@ -363,19 +367,15 @@ static int64_t any_number(int64_t good)
 static void spoil(struct scene *s)
 {
     struct facts *f = &s->facts;
-    enum fact *good_yes[] = {&f->identity.loaded,      &f->runtime.answers,
-                             &f->runtime.video,        &f->runtime.graphics,
-                             &f->runtime.channel,      &f->runtime.cpu,
-                             &f->runtime.converts,     &f->runtime.user_known,
-                             &f->kvm.device,           &f->kvm.cpu_flag,
-                             &f->kvm.opens_for_us,     &f->kvm.opens_for_qemu,
-                             &f->kvm.loop_ran,         &f->image.readable_by_qemu,
-                             &f->domain.inspected,     &f->domain.sandboxed,
-                             &f->canary.started,       &f->canary.gone,
-                             &f->canary.uid_known,     &f->canary.seccomp,
-                             &f->canary.no_new_privs,  &f->canary.labelled,
-                             &f->canary.own_mounts,    &f->canary.no_sockets,
-                             &f->capacity.given_known, &f->tunnel};
+    enum fact *good_yes[] = {&f->identity.loaded,     &f->identity.settings,    &f->runtime.answers,
+                             &f->runtime.video,       &f->runtime.graphics,     &f->runtime.channel,
+                             &f->runtime.cpu,         &f->runtime.converts,     &f->runtime.user_known,
+                             &f->kvm.device,          &f->kvm.cpu_flag,         &f->kvm.opens_for_us,
+                             &f->kvm.opens_for_qemu,  &f->kvm.loop_ran,         &f->image.readable_by_qemu,
+                             &f->domain.inspected,    &f->domain.sandboxed,     &f->canary.started,
+                             &f->canary.gone,         &f->canary.uid_known,     &f->canary.seccomp,
+                             &f->canary.no_new_privs, &f->canary.labelled,      &f->canary.own_mounts,
+                             &f->canary.no_sockets,   &f->capacity.given_known, &f->tunnel};
     enum fact *good_no[] = {&f->image.test_only, &f->chassis.hypervisor, &f->chassis.battery,
                             &f->chassis.lid,     &f->network.wireless,   &f->network.sleeps};
     int64_t *numbers[] = {
@@ -408,16 +408,17 @@ static bool may_be_ok(const struct scene *s, bool is_public)
 {
     const struct facts *f = &s->facts;
     const struct config *c = &s->config;
-    bool always =
-        (c->class == CLASS_VM_GUEST || c->class == CLASS_DEDICATED_SERVER) &&
-        f->identity.loaded == FACT_YES && strcmp(c->bind, "127.0.0.1") == 0 &&
-        f->runtime.answers == FACT_YES && f->runtime.video == FACT_YES && f->runtime.graphics == FACT_YES &&
-        f->runtime.channel == FACT_YES && f->runtime.cpu == FACT_YES && f->runtime.converts == FACT_YES &&
-        f->image.state == IMAGE_STATE_VERIFIED && f->image.readable_by_qemu == FACT_YES &&
-        c->egress == EGRESS_DEFAULT_DENY && f->domain.inspected == FACT_YES &&
-        c->guest_os == GUEST_OS_LINUX && f->capacity.given_known == FACT_YES && f->capacity.cpus >= 2 &&
-        f->capacity.vcpu_given >= 0 && f->capacity.cpus - f->capacity.vcpu_given >= 2 &&
-        f->capacity.mem_free_mib >= 4096 && f->capacity.disk_free_mib >= 4096;
+    bool always = (c->class == CLASS_VM_GUEST || c->class == CLASS_DEDICATED_SERVER) &&
+                  f->identity.loaded == FACT_YES && f->identity.settings == FACT_YES &&
+                  strcmp(c->bind, "127.0.0.1") == 0 && f->runtime.answers == FACT_YES &&
+                  f->runtime.video == FACT_YES && f->runtime.graphics == FACT_YES &&
+                  f->runtime.channel == FACT_YES && f->runtime.cpu == FACT_YES &&
+                  f->runtime.converts == FACT_YES && f->image.state == IMAGE_STATE_VERIFIED &&
+                  f->image.readable_by_qemu == FACT_YES && c->egress == EGRESS_DEFAULT_DENY &&
+                  f->domain.inspected == FACT_YES && c->guest_os == GUEST_OS_LINUX &&
+                  f->capacity.given_known == FACT_YES && f->capacity.cpus >= 2 &&
+                  f->capacity.vcpu_given >= 0 && f->capacity.cpus - f->capacity.vcpu_given >= 2 &&
+                  f->capacity.mem_free_mib >= 4096 && f->capacity.disk_free_mib >= 4096;
     bool kvm = c->accel == ACCEL_KVM && f->kvm.device == FACT_YES && f->kvm.cpu_flag == FACT_YES &&
                f->kvm.opens_for_qemu == FACT_YES && f->kvm.api_version == 12 && f->kvm.loop_ran == FACT_YES &&
                f->kvm.loop_turns > 0 && f->kvm.loop_ns > 0 && f->kvm.loop_ns / f->kvm.loop_turns <= 50;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "config/keys.h"
 #include "doctor/doctor.h"
 #include "doctor/simulate.h"
 #include "doctor_fixture.h"
@@ -20,9 +21,27 @@ struct bench {
     char home[160];
 };
 
+/* node.toml as it must have been for this configuration: the doctor compares. */
+static void write_settings(struct config *config)
+{
+    size_t count;
+    const struct config_key *keys = config_keys(&count);
+    struct error err = ERROR_INIT;
+    CLEANUP_FREE char *toml = text_copy("");
+    config->path = file_join(config->home, "node.toml");
+    config->start_timeout_seconds = 60;
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP_FREE char *before = toml;
+        CLEANUP_FREE char *value = config_key_text(&keys[i], config);
+        toml = value ? text_format("%s%s = %s\n", before, keys[i].name, value) : text_copy(before);
+    }
+    REQUIRE(config_make_home(config->home, &err) == 0);
+    fixture_write(config->path, toml, strlen(toml));
+}
+
 static int setup(void **state)
 {
-    static char uri[] = "qemu+unix:///system?socket=/nonexistent/libvirt-sock", name[] = FIXTURE_NAME;
+    static char uri[] = "qemu:///system?socket=/nonexistent/libvirt-sock", name[] = FIXTURE_NAME;
     struct bench *bench = calloc(1, sizeof *bench);
     fixture_make(&bench->fixture);
     snprintf(bench->home, sizeof bench->home, "%s/home", bench->fixture.folder);
@@ -32,6 +51,7 @@ static int setup(void **state)
     bench->config.image_dir = bench->config.state_dir = bench->fixture.folder;
     bench->config.image_digest = NULL;
     bench->config.libvirt_uri = uri;
+    write_settings(&bench->config);
     *state = bench;
     return 0;
 }
@@ -40,6 +60,7 @@ static int teardown(void **state)
 {
     struct bench *bench = *state;
     fixture_remove(&bench->fixture);
+    free(bench->config.path);
     free(bench);
     return 0;
 }
@@ -53,7 +74,8 @@ static void test_unknown_case(void **state)
     assert_int_equal(err.code, ERROR_BAD_REQUEST);
     for (const char *const *name = simulate_cases(); *name; name++)
         assert_non_null(strstr(err.text, *name));
-    assert_int_equal(access(bench->home, F_OK), -1); /* refused before anything is touched */
+    CLEANUP_FREE char *key = file_join(bench->home, "node.key");
+    assert_int_equal(access(key, F_OK), -1); /* refused before anything is touched */
 }
 
 static void test_without_libvirt(void **state)
@@ -97,6 +119,23 @@ static void test_simulated_on_this_host(void **state)
     assert_string_equal(bench->config.bind, "127.0.0.1");
 }
 
+/* Settings that a running node does not run by any more: the report would be of something else. */
+static void test_settings_changed(void **state)
+{
+    struct bench *bench = *state;
+    struct error err = ERROR_INIT;
+    struct doctor_options options = {.config = &bench->config, .intent = INTENT_PRIVATE};
+    static const struct {
+        const char *text, *word;
+    } files[] = {{"class = \"laptop\"\n", "class"}, {"nonsense = 1\n", "nonsense"}, {"", "image"}};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        fixture_write(bench->config.path, files[i].text, strlen(files[i].text));
+        CLEANUP_REPORT struct report *report = doctor_run(&options, &err);
+        assert_int_equal(report->checks[ROW_CLASS].status, STATUS_FAIL);
+        assert_non_null(strstr(report->checks[ROW_CLASS].detail, files[i].word));
+    }
+}
+
 int main(void)
 {
 #define WITH_BENCH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -104,6 +143,7 @@ int main(void)
         WITH_BENCH(test_unknown_case),
         WITH_BENCH(test_without_libvirt),
         WITH_BENCH(test_simulated_on_this_host),
+        WITH_BENCH(test_settings_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

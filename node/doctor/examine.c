@@ -1,0 +1,170 @@
+/* The looks at this host: probes side by side where that helps. */
+#include "doctor/examine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/sync.h"
+#include "base/text.h"
+#include "config/identity.h"
+
+/* Under this much the idle share means nothing: the kernel counts in ticks of up to 10 ms. */
+enum { IDLE_SAMPLE_MS = 100 };
+
+/* One full look under way. */
+struct look {
+    const struct doctor_options *options;
+    struct examination *result;
+    struct hypervisor_facts found;
+    struct image_facts image_facts; /* the image thread's own; joined before it is read */
+    struct probe_cpu_sample first_sample;
+    int64_t first_sample_ms;
+};
+
+static void *run_image(void *argument)
+{
+    struct look *look = argument;
+    look->result->image = probe_image(look->options, &look->image_facts);
+    return NULL;
+}
+
+static void check_settings(const struct config *config, struct identity_facts *facts)
+{
+    struct error err = ERROR_INIT;
+    facts->settings = config_check_unchanged(config, &err) == 0 ? FACT_YES : FACT_NO;
+    PROBE_COPY(facts->settings_error, err.text);
+}
+
+static void load_identity(struct look *look)
+{
+    struct identity_facts *facts = &look->result->facts.identity;
+    const char *home = look->options->config->home;
+    struct identity identity;
+    struct error err = ERROR_INIT;
+    if (config_make_home(home, &err) < 0 || identity_load(home, &identity, &err) < 0) {
+        facts->loaded = FACT_NO;
+        PROBE_COPY(facts->error, err.text);
+        return;
+    }
+    facts->loaded = FACT_YES;
+    PROBE_COPY(facts->node_id, identity.node_id);
+}
+
+static const char *node_id(const struct look *look)
+{
+    return look->result->facts.identity.loaded == FACT_YES ? look->result->facts.identity.node_id : NULL;
+}
+
+static void measure_capacity(struct look *look)
+{
+    struct capacity_facts *facts = &look->result->facts.capacity;
+    CLEANUP_FREE char *overlays = file_join(look->options->config->state_dir, "overlays");
+    probe_capacity(&probe_roots_host, overlays, facts);
+    const struct doctor_own *own = &look->options->own;
+    if (own->mem_mib > 0)
+        facts->own_mem_mib = own->mem_mib;
+    facts->own_vcpu = own->vcpu;
+
+    int64_t passed_ms = clock_monotonic_ms() - look->first_sample_ms;
+    if (passed_ms < IDLE_SAMPLE_MS)
+        clock_sleep_ms(IDLE_SAMPLE_MS - passed_ms);
+    struct probe_cpu_sample now = probe_cpu_sample(&probe_roots_host), *first = &look->first_sample;
+    facts->idle_permille = -1;
+    if (now.known && first->known && now.total > first->total && now.idle >= first->idle)
+        facts->idle_permille = (int64_t)((now.idle - first->idle) * 1000 / (now.total - first->total));
+}
+
+/* What needs libvirt's answer or the image. */
+static void probe_guests(struct look *look, struct hypervisor *hypervisor, bool canary)
+{
+    const struct config *config = look->options->config;
+    struct facts *facts = &look->result->facts;
+    if (look->result->image)
+        probe_image_readable(look->result->image, &look->result->user, &facts->image);
+    probe_domain(hypervisor, config, node_id(look), look->result->image, &look->found, facts);
+    if (canary)
+        probe_canary(hypervisor, config, node_id(look), look->result->image, &look->found, &facts->canary);
+}
+
+static void look_at_all(struct look *look, struct hypervisor *hypervisor, bool canary)
+{
+    const struct config *config = look->options->config;
+    struct facts *facts = &look->result->facts;
+    struct error err = ERROR_INIT;
+    pthread_t image_thread;
+    load_identity(look);
+    check_settings(config, &facts->identity);
+    look->first_sample = probe_cpu_sample(&probe_roots_host);
+    look->first_sample_ms = clock_monotonic_ms();
+    bool threaded = sync_thread_start(&image_thread, "doctor-image", run_image, look, &err) == 0;
+    probe_chassis(&probe_roots_host, &facts->chassis);
+    probe_network(&probe_roots_host, &facts->network);
+    facts->tunnel = probe_program(getenv("PATH"), "cloudflared");
+    if (hypervisor)
+        probe_runtime(hypervisor, config, node_id(look), &look->found, &look->result->user, facts);
+    probe_kvm(&probe_roots_host, &look->result->user, &facts->kvm);
+    if (threaded)
+        pthread_join(image_thread, NULL);
+    else
+        run_image(look);
+    facts->image = look->image_facts;
+    if (hypervisor)
+        probe_guests(look, hypervisor, canary);
+    measure_capacity(look);
+    facts->time_ms = clock_realtime_ms();
+}
+
+void examine(const struct doctor_options *options, struct hypervisor *hypervisor, bool canary,
+             struct examination *examination)
+{
+    struct look look = {.options = options, .result = examination};
+    if (hypervisor)
+        hypervisor_hold(hypervisor);
+    look_at_all(&look, hypervisor, canary);
+    if (hypervisor)
+        hypervisor_release(hypervisor);
+    hypervisor_facts_clear(&look.found);
+}
+
+void examination_clear(struct examination *examination)
+{
+    image_free(examination->image);
+    *examination = (struct examination){0};
+}
+
+static void ask_libvirt_again(struct hypervisor *hypervisor, const char *node, struct facts *facts)
+{
+    enum { TIMEOUT_MS = 1500 };
+    struct error err = ERROR_INIT;
+    facts->capacity.given_known = FACT_UNKNOWN;
+    if (hypervisor_vcpu_given(hypervisor, node, TIMEOUT_MS, &facts->capacity.vcpu_given, &err) < 0) {
+        facts->runtime.answers = FACT_NO;
+        PROBE_COPY(facts->runtime.error, err.text);
+        return;
+    }
+    facts->capacity.given_known = FACT_YES;
+    probe_own(hypervisor, node, TIMEOUT_MS, &facts->capacity);
+}
+
+bool examine_moment(const struct config *config, struct hypervisor *hypervisor,
+                    const struct examination *examination, struct facts *facts)
+{
+    struct error err = ERROR_INIT;
+    const char *node = facts->identity.loaded == FACT_YES ? facts->identity.node_id : NULL;
+    if (!examination->image || image_recheck(examination->image, &err) < 0)
+        return false;
+    probe_image_readable(examination->image, &examination->user, &facts->image);
+    check_settings(config, &facts->identity);
+    facts->capacity = (struct capacity_facts){.idle_permille = facts->capacity.idle_permille};
+    ask_libvirt_again(hypervisor, node, facts);
+    CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
+    probe_capacity(&probe_roots_host, overlays, &facts->capacity);
+    facts->chassis = (struct chassis_facts){0};
+    facts->network = (struct network_facts){0};
+    probe_chassis(&probe_roots_host, &facts->chassis);
+    probe_network(&probe_roots_host, &facts->network);
+    facts->time_ms = clock_realtime_ms();
+    return true;
+}

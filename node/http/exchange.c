@@ -16,6 +16,35 @@ const char *exchange_argument(const struct exchange *exchange, const char *name)
     return MHD_lookup_connection_value(exchange->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
+struct argument_check {
+    const char *const *known;
+    struct error *err;
+};
+
+static enum MHD_Result check_argument(void *context, enum MHD_ValueKind kind, const char *key,
+                                      const char *value)
+{
+    (void)kind;
+    (void)value;
+    struct argument_check *check = context;
+    for (size_t i = 0; check->known[i]; i++)
+        if (strcmp(check->known[i], key) == 0)
+            return MHD_YES;
+    error_set(check->err, ERROR_BAD_REQUEST, "the query argument \"%.64s\" is not known here", key);
+    return MHD_NO;
+}
+
+int exchange_arguments(const struct exchange *exchange, const char *const known[], struct error *err)
+{
+    struct error unknown = ERROR_INIT;
+    struct argument_check check = {known, &unknown};
+    MHD_get_connection_values(exchange->connection, MHD_GET_ARGUMENT_KIND, check_argument, &check);
+    if (unknown.code == ERROR_NONE)
+        return 0;
+    *err = unknown;
+    return -1;
+}
+
 json_t *exchange_json(const struct exchange *exchange, struct error *err)
 {
     return document_parse(exchange->body, exchange->body_size, err);

@@ -46,6 +46,9 @@ extern const struct route routes_screen[];
 const char *exchange_header(const struct exchange *exchange, const char *name);
 const char *exchange_argument(const struct exchange *exchange, const char *name);
 
+/* Refuses a query argument outside the NULL-terminated list with ERROR_BAD_REQUEST. */
+int exchange_arguments(const struct exchange *exchange, const char *const known[], struct error *err);
+
 /* The body as JSON; ERROR_BAD_REQUEST when it is none. A new reference. */
 json_t *exchange_json(const struct exchange *exchange, struct error *err);
 

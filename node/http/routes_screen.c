@@ -21,11 +21,15 @@ static void frame_headers(struct exchange *exchange, const struct display_frame 
     answer_header(exchange, "X-Frame-Height", number);
 }
 
-/* "format" and "quality" of the query. */
+/* "format" and "quality" of the query; anything else is refused: who asks for a region must not get the
+ * whole. */
 static int read_format(const struct exchange *exchange, bool *jpeg, int64_t *quality, struct error *err)
 {
+    static const char *const known[] = {"format", "quality", NULL};
     const char *format = exchange_argument(exchange, "format");
     const char *asked = exchange_argument(exchange, "quality");
+    if (exchange_arguments(exchange, known, err) < 0)
+        return -1;
     *quality = 80;
     *jpeg = format && strcmp(format, "jpeg") == 0;
     if (format && !*jpeg && strcmp(format, "png") != 0)

@@ -70,7 +70,8 @@ class Pictures(live.LeaseTest):
         self.assert_shows(self.api.screenshot(self.lease), 3039)
 
     def test_bad_queries(self):
-        for query in ("format=bmp", "format=", "format=PNG", "quality=0&format=jpeg", "quality=101&format=jpeg", "quality=x"):
+        for query in ("format=bmp", "format=", "format=PNG", "quality=0&format=jpeg", "quality=101&format=jpeg", "quality=x",
+                      "region=0,0,10,10", "format=png&scale=2"):
             with self.subTest(query=query):
                 answer = self.api.get("/v1/leases/%s/screenshot?%s" % (self.lease["id"], query))
                 self.assert_error(answer, 400)

@@ -10,25 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "lease/journal.h"
-
-static char *home;
-
-static int make_home(void **state)
-{
-    (void)state;
-    char pattern[] = "/tmp/berthos-journal-XXXXXX";
-    home = text_copy(mkdtemp(pattern));
-    return home ? 0 : -1;
-}
-
-static int remove_home(void **state)
-{
-    (void)state;
-    CLEANUP_FREE char *command = text_format("rm -rf '%s'", home);
-    int status = system(command);
-    free(home);
-    return status;
-}
+#include "tests/unit/home_fixture.h"
 
 static struct journal_record a_record(const char *id, enum journal_state in)
 {

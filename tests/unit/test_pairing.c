@@ -10,25 +10,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "pairing/pairing.h"
-
-static char *home;
-
-static int make_home(void **state)
-{
-    (void)state;
-    char pattern[] = "/tmp/berthos-pairing-XXXXXX";
-    home = text_copy(mkdtemp(pattern));
-    return home ? 0 : -1;
-}
-
-static int remove_home(void **state)
-{
-    (void)state;
-    CLEANUP_FREE char *command = text_format("rm -rf '%s'", home);
-    int status = system(command);
-    free(home);
-    return status;
-}
+#include "tests/unit/home_fixture.h"
 
 static struct pairing *open_pairing(void)
 {

@@ -4,6 +4,7 @@ No guest is started here. CASES.md has no number for most of this: it is what th
 """
 
 import time
+
 import berthos_live as live
 
 ID = "l_" + "0" * 32

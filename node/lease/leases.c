@@ -15,8 +15,6 @@
 #include "guest/guest.h"
 #include "lease/berth.h"
 
-/* A create re-uses a report that is no older than this. */
-
 /* --- opening and closing -----------------------------------------------------------------------------------
  */
 
@@ -282,8 +280,8 @@ static void give_back(struct leases *leases, struct berth *berth, const struct e
     pthread_mutex_lock(&berth->mutex);
     snprintf(berth->reason, sizeof berth->reason, "%.250s", why->text);
     pthread_mutex_unlock(&berth->mutex);
-    berth_leave(leases, berth, BERTH_FAILED);
     log_warning("lease", "%s was not created: %s", berth->record.id, why->text);
+    berth_leave(leases, berth, BERTH_FAILED); /* from here on its record may be another create's */
 }
 
 int leases_create(struct leases *leases, const struct lease_request *request,

@@ -147,7 +147,7 @@ static int serve(const struct config *config, const struct node_options *options
 int node_run(const struct node_options *options, struct error *err)
 {
     sigset_t stop;
-    log_set_level(LOG_LEVEL_INFO);
+    log_set_level(log_level_from_environment(LOG_LEVEL_INFO));
     if (refuse_non_loopback(options->bind, err) < 0)
         return -1;
     CLEANUP_FREE char *home = config_home();

@@ -25,6 +25,15 @@ void log_set_level(enum log_level level)
     threshold = level;
 }
 
+enum log_level log_level_from_environment(enum log_level otherwise)
+{
+    const char *asked = getenv("BERTHOS_LOG");
+    for (unsigned i = 0; asked && i < sizeof levels / sizeof *levels; i++)
+        if (strcmp(levels[i].name, asked) == 0)
+            return i;
+    return otherwise;
+}
+
 void log_write(enum log_level level, const char *part, const char *format, ...)
 {
     if (level > threshold)

@@ -10,6 +10,10 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 /* Lines below this level are dropped; the default is LOG_LEVEL_WARNING. Call it before threads start. */
 void log_set_level(enum log_level level);
 
+/* The level of $BERTHOS_LOG (error, warning, info, debug), or `otherwise` where it is not set to one of them.
+ */
+enum log_level log_level_from_environment(enum log_level otherwise);
+
 /* Writes one line; control characters in it are replaced. Safe from any thread. */
 void log_write(enum log_level level, const char *part, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "config/config.h"
+#include "config/url.h"
 #include "doctor_table.h"
 #include "protocol/report.h"
 
@@ -95,7 +96,6 @@ static const struct argp usage = {
 /* The node's address on its own host. *Owned*, or NULL where the file leaves the port to the kernel. */
 static char *node_url(const struct config *config, struct error *err)
 {
-    bool v6 = strchr(config->bind, ':') != NULL;
     if (config->port == 0) {
         error_set(err, ERROR_CONFIG,
                   "port is 0 in %s, so the node's address is another at each start; a market needs one that "
@@ -103,7 +103,7 @@ static char *node_url(const struct config *config, struct error *err)
                   config->path);
         return NULL;
     }
-    return text_format("http://%s%s%s:%d", v6 ? "[" : "", config->bind, v6 ? "]" : "", (int)config->port);
+    return url_make(config->bind, (unsigned)config->port);
 }
 
 static int print_for_market(const struct report *report, const struct config *config)

@@ -1,6 +1,7 @@
 /*
  * The canary: a paused guest without a disk, under the XML of a lease, whose QEMU is looked at from outside
- * and destroyed again. What it shows is true of a process, not of a configuration.
+ * and destroyed again. What it shows is true of a process, not of a configuration. Bound: 15 s for its start
+ * and 15 for its end.
  */
 #include <dirent.h>
 #include <errno.h>

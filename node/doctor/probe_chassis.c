@@ -1,4 +1,5 @@
-/* Is this host carried around, or a guest itself? */
+/* Is this host carried around, or a guest itself? Bound: small files of
+ * the kernel, which make nobody wait. */
 #include <dirent.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* The very domain that a lease would start: rendered, inspected, and turned into QEMU's arguments. */
+/* The very domain that a lease would start: rendered, inspected, and turned into QEMU's arguments. Bound: 5 s
+ * for libvirt's answer. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * KVM, measured: a child process becomes QEMU's user where it may, opens /dev/kvm and times a loop in a vCPU
  * of its own (https://docs.kernel.org/virt/kvm/api.html). A process, because only a process can change its
  * user alone, and because one that never comes back can be killed. Between fork() and _exit() it makes
- * system calls only: other threads' locks may be held for ever there.
+ * system calls only: other threads' locks may be held for ever there. Bound: 1 s, then the child is killed.
  */
 #include <errno.h>
 #include <fcntl.h>

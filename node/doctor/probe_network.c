@@ -1,4 +1,5 @@
-/* Does the way out go over radio, and could the host fall asleep? */
+/* Does the way out go over radio, and could the host fall asleep? Bound: small files of the kernel and links
+ * in /etc, which make nobody wait. */
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>

@@ -102,6 +102,37 @@ class Doctor(unittest.TestCase):
                 self.assertIn(row, changed)
                 self.assertEqual(self.row(report, row)["status"], "fail")
 
+    def test_canary(self):
+        """--deep: a process is started, looked at and gone again, and the rows speak of it."""
+        report = self.report("--deep", status=0)
+        self.assert_consistent(report)
+        egress = self.row(report, "egress")
+        self.assertEqual(egress["status"], "pass", egress)
+        self.assertIn("a canary under a lease's own XML", egress["detail"])
+        self.assertIn("by the canary's process", self.row(report, "confinement")["detail"])
+        names = live.virsh("list", "--all", "--name").split()
+        self.assertEqual([name for name in names if name.startswith("berth-%s-canary" % report["nodeId"][:8])], [])
+
+    def test_recording(self):
+        """What was found, with the settings, and no more: nothing of the home or its key."""
+        path = self.home.path("recording.json")
+        done = self.home.berth("doctor", "--json", "--record", path)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(path) as file:
+            text = file.read()
+        recording = json.loads(text)
+        self.assertEqual(recording["schema"], "berthos.recording/1")
+        self.assertEqual(recording["config"]["image"], live.TEST_GUEST)
+        self.assertEqual(recording["facts"]["runtime"]["answers"], "yes")
+        self.assertEqual(recording["facts"]["identity"]["node_id"], json.loads(done.stdout)["nodeId"])
+        self.assertNotIn(self.home.home, text)
+        self.assertNotIn("PRIVATE", text)
+        for arguments in (["--simulate", "nic"], []):
+            refused = self.home.berth("doctor", *arguments, "--record", *([path] if arguments else []))
+            self.assertEqual(refused.returncode, 2, refused.stderr)
+        refused = self.home.berth("doctor", "--record", self.home.path("no", "such", "folder"))
+        self.assertEqual(refused.returncode, 1, refused.stderr)
+
     def test_usage_errors(self):
         for arguments in (["--simulate", "nonsense"], ["--simulate"], ["--intent", "secret"], ["--nonsense"], ["extra"]):
             with self.subTest(arguments=arguments):

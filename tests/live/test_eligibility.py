@@ -166,6 +166,7 @@ class Eligibility(unittest.TestCase):
         time.sleep(2.1)
         later = self.report()
         self.assertNotEqual(later["attestedAt"], json.loads(reports[0])["attestedAt"])
+        self.assertEqual(self.node.stop(), 0, self.node.log())
 
     def test_what_the_short_look_costs(self):
         """Printed, not asserted beyond what a person would call broken: the machines are shared."""

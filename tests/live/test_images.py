@@ -118,6 +118,21 @@ class Images(unittest.TestCase):
         self.replace_disk("create", "-q", "-f", "qcow2", "-b", behind, "-F", "qcow2")
         self.assert_refused("backing")
 
+    def test_backing_file_that_is_a_secret(self):
+        """A raw backing file would be the guest's disk: any file that QEMU can read."""
+        secret = self.copy.path("secret")
+        with open(secret, "wb") as file:
+            file.write(b"no guest may read this".ljust(self.copy.manifest["virtual_size"], b"\0"))
+        self.replace_disk("create", "-q", "-f", "qcow2", "-b", secret, "-F", "raw")
+        self.assert_refused("backing")
+
+    def test_snapshot_inside(self):
+        os.chmod(self.copy.disk(), 0o644)
+        qemu_img("snapshot", "-c", "inside", self.copy.disk())
+        os.chmod(self.copy.disk(), 0o444)
+        self.copy.describe("disk")
+        self.assert_refused("snapshot")
+
     def test_data_file(self):
         self.replace_disk("create", "-q", "-f", "qcow2", "-o", "data_file=%s" % self.copy.path("data.raw"))
         self.assert_refused(STEM + ".qcow2")

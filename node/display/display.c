@@ -22,9 +22,8 @@
 /* How long an orderly end may take before the socket is cut. */
 #define END_MS 500
 
-/* SetEncodings: raw, DesktopSize, QEMU extended key event. RFC 6143 section 7.5.2; the last one is QEMU's. */
-static const unsigned char ping_message[] = {2,    0,    0,    3,    0,    0,    0,    0,
-                                             0xff, 0xff, 0xff, 0x21, 0xff, 0xff, 0xfe, 0xfe};
+const unsigned char session_ping[SESSION_PING_SIZE] = {2,    0,    0,    3,    0,    0,    0,    0,
+                                                       0xff, 0xff, 0xff, 0x21, 0xff, 0xff, 0xfe, 0xfe};
 
 void session_wake(struct display *display)
 {
@@ -64,15 +63,15 @@ int session_late(struct display *display, int64_t since_ms, enum error_code code
 
 uint64_t session_post(struct display *display, const unsigned char *bytes, size_t size, struct error *err)
 {
-    if (display->state == SESSION_DEAD || size + sizeof ping_message > OUTBOX_SIZE - display->outbox_size) {
+    if (display->state == SESSION_DEAD || size + SESSION_PING_SIZE > OUTBOX_SIZE - display->outbox_size) {
         if (session_check(display, err) == 0)
             error_set(err, ERROR_GUEST_FAILED, "the guest's display takes no more input; try again");
         return 0;
     }
     if (size > 0)
         memcpy(display->outbox + display->outbox_size, bytes, size);
-    memcpy(display->outbox + display->outbox_size + size, ping_message, sizeof ping_message);
-    display->outbox_size += size + sizeof ping_message;
+    memcpy(display->outbox + display->outbox_size + size, session_ping, SESSION_PING_SIZE);
+    display->outbox_size += size + SESSION_PING_SIZE;
     session_wake(display);
     return ++display->pings;
 }
@@ -149,7 +148,7 @@ static struct display *new_session(int64_t timeout_ms)
     display->handshake_s = timeout_ms < 0 || timeout_ms > 3600000 ? 3600 : (int)(timeout_ms / 1000) + 1;
     display->want_ms = display->frame_ms = INT64_MIN;
     display->pointer_x = display->pointer_y = -1;
-    display->pings = 1; /* libvncclient's own SetEncodings, which lists the QEMU extended key event too */
+    display->pings = OPENING_PINGS;
     return display;
 }
 
@@ -160,10 +159,7 @@ static int await_session(struct display *display, int64_t deadline_ms, struct er
     while (display->state == SESSION_OPENING)
         if (!sync_cond_wait(&display->changed, &display->mutex, deadline_ms))
             session_kill(display, "it did not answer in time");
-    uint64_t ping = session_post(display, NULL, 0, err);
-    if (ping == 0)
-        return -1;
-    return session_await(display, ping, deadline_ms, err);
+    return session_await(display, OPENING_PINGS, deadline_ms, err);
 }
 
 struct display *display_open(int fd, int64_t timeout_ms, struct error *err)

@@ -343,7 +343,11 @@ static bool shake_hands(struct rfb *rfb)
         return false;
     }
     rfb->client->readTimeout = MUTE_MS / 1000;
-    return true;
+    /*
+     * At once, from this thread: the library has told QEMU that it can follow ExtendedDesktopSize, which it
+     * cannot (LibVNC issue 640), and a mode change before this message would end the session.
+     */
+    return WriteToRFBServer(rfb->client, (const char *)session_ping, SESSION_PING_SIZE);
 }
 
 void *rfb_run(void *argument)

@@ -40,6 +40,14 @@
 #define OUTBOX_SIZE 4096
 #define HELD_MAX    32
 
+/* SetEncodings: raw, DesktopSize, QEMU extended key event. RFC 6143 section 7.5.2; the last one is QEMU's. */
+#define SESSION_PING_SIZE 16
+extern const unsigned char session_ping[SESSION_PING_SIZE];
+
+/* Sent while a session opens: libvncclient's own SetEncodings, which lists the key event too, and ours at
+ * once. */
+#define OPENING_PINGS 2
+
 enum session_state { SESSION_OPENING, SESSION_RUNNING, SESSION_DEAD };
 
 /* One caller of display_perform() in the queue; on its stack. */

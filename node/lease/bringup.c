@@ -17,7 +17,7 @@
 #include "image/overlay.h"
 #include "lease/berth.h"
 
-enum { LIBVIRT_TIMEOUT_MS = 15000, START_TIMEOUT_MS = 60000 };
+enum { LIBVIRT_TIMEOUT_MS = 15000, START_TIMEOUT_MS = 60000, REOPEN_PAUSE_MS = 100 };
 
 /* Shows the next phase; fails when the create was cancelled meanwhile. */
 static int enter_phase(struct berth *berth, const char *phase, struct error *err)
@@ -71,28 +71,55 @@ static struct display *open_display(struct leases *leases, struct berth *berth, 
     return fd < 0 ? NULL : display_open(fd, clock_left_ms(deadline_ms), err);
 }
 
+/* Whether it is worth while to open a display that was lost again: the guest goes on and there is time. */
+static bool may_open_again(struct leases *leases, struct berth *berth, int64_t deadline_ms)
+{
+    struct error ignored = ERROR_INIT;
+    enum guest_state state;
+    return clock_left_ms(deadline_ms) > REOPEN_PAUSE_MS &&
+           guest_state(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, &state, &ignored) == 0 &&
+           state == GUEST_RUNNING;
+}
+
+/*
+ * Opens the display and waits until the guest has drawn on it. While a guest boots, its display changes mode
+ * several times, and a change in the middle of the handshake can end the session: that says nothing about the
+ * guest, so the display is opened again. *Owned*.
+ */
+static struct display *open_drawn(struct leases *leases, struct berth *berth, const struct image *image,
+                                  int64_t deadline_ms, struct error *err)
+{
+    for (;;) {
+        CLEANUP(cleanup_display) struct display *display = open_display(leases, berth, deadline_ms, err);
+        CLEANUP_FRAME struct display_frame *drawn =
+            display
+                ? display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err)
+                : NULL;
+        if (drawn)
+            return TAKE(display);
+        if (!may_open_again(leases, berth, deadline_ms) || enter_phase(berth, "boot", err) < 0)
+            return NULL;
+        log_info("lease", "%s: opening the display again: %s", berth->name, err->text);
+        clock_sleep_ms(REOPEN_PAUSE_MS);
+    }
+}
+
 /* Waits until the guest is usable; the display is open when it returns 0. */
 static int wait_usable(struct leases *leases, struct berth *berth, const struct image *image,
                        int64_t deadline_ms, struct display **opened, struct error *err)
 {
-    CLEANUP(cleanup_display) struct display *display = NULL;
-    CLEANUP_FRAME struct display_frame *drawn = NULL;
-    CLEANUP_FRAME struct display_frame *fresh = NULL;
-    uint32_t width = image->display_width, height = image->display_height;
     if (enter_phase(berth, "boot", err) < 0)
         return -1;
-    display = open_display(leases, berth, deadline_ms, err);
+    CLEANUP(cleanup_display) struct display *display = open_drawn(leases, berth, image, deadline_ms, err);
     if (!display)
-        return -1;
-    drawn = display_wait_drawn(display, width, height, deadline_ms, err);
-    if (!drawn)
         return error_prefix(err, "the guest drew nothing in time");
     if (enter_phase(berth, "desktop", err) < 0 ||
         guest_agent_wait(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
         return -1;
     if (enter_phase(berth, "first frame", err) < 0)
         return -1;
-    fresh = display_wait_drawn(display, width, height, deadline_ms, err);
+    CLEANUP_FRAME struct display_frame *fresh =
+        display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err);
     if (!fresh)
         return -1;
     *opened = TAKE(display);

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The live layer, longer: each test many times, and many more pictures in each. Hours, not minutes; docs/TESTING.md has
-# the figures of the last run. Options are those of tests/run.sh.
+# The live layer, longer: each test many times, and many more pictures in each. Hours, not minutes. Options are those of
+# tests/run.sh.
 set -euo pipefail
 
 root=$(cd "$(dirname "$(readlink -f "$0")")/.." && pwd)

@@ -77,7 +77,8 @@ static void block_signals(sigset_t *stop)
     sigaddset(stop, SIGHUP);
     pthread_sigmask(SIG_BLOCK, stop, NULL);
     signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL); /* whoever started us may have ignored it, and then no child can be waited for */
+    signal(SIGCHLD,
+           SIG_DFL); /* whoever started us may have ignored it, and then no child can be waited for */
 }
 
 static void wait_for_stop(const sigset_t *stop)

@@ -70,5 +70,5 @@ const struct route routes_leases[] = {
     {"DELETE", "/v1/leases/{id}", AUTH_LEASE, end},
     {"GET", "/v1/leases/{id}/receipt", AUTH_LEASE, receipt},
     {"GET", "/v1/leases/{id}/view", AUTH_LEASE, view},
-    {NULL},
+    {0},
 };

@@ -90,5 +90,5 @@ static int pair(struct exchange *exchange, struct error *err)
 const struct route routes_pairing[] = {
     {"GET", "/v1/pairing", AUTH_NONE, show_code},
     {"POST", "/v1/pair", AUTH_NONE, pair},
-    {NULL},
+    {0},
 };

@@ -125,5 +125,5 @@ static int actions(struct exchange *exchange, struct error *err)
 const struct route routes_screen[] = {
     {"GET", "/v1/leases/{id}/screenshot", AUTH_LEASE, screenshot},
     {"POST", "/v1/leases/{id}/actions", AUTH_LEASE, actions},
-    {NULL},
+    {0},
 };

@@ -238,7 +238,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     *request = NULL;
 }
 
-static void on_log(void *context, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void on_log(void *context, const char *format, va_list args)
 {
     (void)context;
     char message[512];

@@ -1,8 +1,6 @@
 /* berth end: ends a lease and shows its receipt. */
-#include "base/document.h"
 #include "base/text.h"
 #include "command.h"
-#include "documents.h"
 #include "lease_arguments.h"
 #include "session.h"
 
@@ -31,14 +29,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (!lease)
         return terminal_fail(&err);
     CLEANUP_FREE char *path = text_format("/v1/leases/%s", lease);
-    struct client_request request = {.method = "DELETE", .path = path, .timeout_ms = CLIENT_TIMEOUT_MS};
-    CLEANUP_JSON json_t *receipt = client_ask(session->client, &request, &err);
-    if (!receipt)
-        return terminal_fail(&err);
-    if (arguments.json)
-        return terminal_document(receipt);
-    documents_print_receipt(receipt);
-    return EXIT_DONE;
+    return session_print_receipt(session, "DELETE", path, arguments.json);
 }
 
 const struct command command_end = {NULL, "end", "End a lease and print its receipt", &usage, run};

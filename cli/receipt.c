@@ -1,8 +1,6 @@
 /* berth receipt: the receipt of a lease that has ended. */
-#include "base/document.h"
 #include "base/text.h"
 #include "command.h"
-#include "documents.h"
 #include "lease_arguments.h"
 #include "session.h"
 
@@ -34,14 +32,7 @@ static int run(const struct command *command, int argc, char **argv)
     if (!session)
         return terminal_fail(&err);
     CLEANUP_FREE char *path = text_format("/v1/leases/%s/receipt", arguments.lease);
-    struct client_request request = {.method = "GET", .path = path, .timeout_ms = CLIENT_TIMEOUT_MS};
-    CLEANUP_JSON json_t *receipt = client_ask(session->client, &request, &err);
-    if (!receipt)
-        return terminal_fail(&err);
-    if (arguments.json)
-        return terminal_document(receipt);
-    documents_print_receipt(receipt);
-    return EXIT_DONE;
+    return session_print_receipt(session, "GET", path, arguments.json);
 }
 
 const struct command command_receipt = {NULL, "receipt", "Print the receipt of an ended lease", &usage, run};

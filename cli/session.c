@@ -8,6 +8,8 @@
 #include "config/client.h"
 #include "config/config.h"
 #include "config/url.h"
+#include "documents.h"
+#include "terminal.h"
 
 char *session_own_url(const char *home, struct error *err)
 {
@@ -116,4 +118,17 @@ void session_free(struct session *session)
     free(session->url);
     free(session->token);
     free(session);
+}
+
+int session_print_receipt(struct session *session, const char *method, const char *path, bool json)
+{
+    struct error err = ERROR_INIT;
+    struct client_request request = {.method = method, .path = path, .timeout_ms = CLIENT_TIMEOUT_MS};
+    CLEANUP_JSON json_t *receipt = client_ask(session->client, &request, &err);
+    if (!receipt)
+        return terminal_fail(&err);
+    if (json)
+        return terminal_document(receipt);
+    documents_print_receipt(receipt);
+    return EXIT_DONE;
 }

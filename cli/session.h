@@ -35,6 +35,12 @@ bool session_lease_ok(const char *id);
  */
 char *session_lease(struct session *session, const char *given, struct error *err);
 
+/*
+ * Sends a request that a receipt answers, and prints the receipt: as JSON, or as people read it. Gives the
+ * exit code; a failure is said on stderr.
+ */
+int session_print_receipt(struct session *session, const char *method, const char *path, bool json);
+
 void session_free(struct session *session);
 CLEANUP_DEFINE(session, struct session *, session_free);
 #define CLEANUP_SESSION CLEANUP(cleanup_session)

@@ -77,5 +77,5 @@ static int unpark(struct exchange *exchange, struct error *err)
 const struct route routes_node[] = {
     {"GET", "/health", AUTH_NONE, health},         {"GET", "/v1/eligibility", AUTH_NONE, eligibility},
     {"GET", "/v1/node", AUTH_NONE, node},          {"POST", "/v1/park", AUTH_OPERATOR, park},
-    {"POST", "/v1/unpark", AUTH_OPERATOR, unpark}, {NULL},
+    {"POST", "/v1/unpark", AUTH_OPERATOR, unpark}, {0},
 };

@@ -1,4 +1,4 @@
-/* Random bytes from GnuTLS's generator, and the UUIDs made of names. */
+/* Random bytes from GnuTLS's generator, as bytes, hex and bounded numbers. */
 #ifndef BERTHOS_BASE_RANDOM_H
 #define BERTHOS_BASE_RANDOM_H
 

@@ -16,19 +16,12 @@
 #include "guest/hypervisor.h"
 #include "protocol/report.h"
 
-/* What this node's own guests hold of the host now. It counts as free: being occupied is no illness. */
-struct doctor_own {
-    int64_t mem_mib; /* resident memory of their QEMUs; 0: measured, from the guests that carry our node id */
-    int64_t vcpu; /* of their shapes; shown only: libvirt's figure leaves our domains out by their metadata */
-};
-
 struct doctor_options {
     const struct config *config; /* borrowed */
     enum config_intent intent;
     const char *simulate;          /* a case of simulate.h, or NULL */
     bool deep;                     /* start the canary in private intent too; public always does */
     struct hypervisor *hypervisor; /* borrowed; NULL: the doctor opens its own */
-    struct doctor_own own;
     /* Called while image files are hashed, on another thread of the doctor's. May be NULL. */
     void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
     void *progress_context;

@@ -62,11 +62,6 @@ static void measure_capacity(struct look *look)
     struct capacity_facts *facts = &look->result->facts.capacity;
     CLEANUP_FREE char *overlays = file_join(look->options->config->state_dir, "overlays");
     probe_capacity(&probe_roots_host, overlays, facts);
-    const struct doctor_own *own = &look->options->own;
-    if (own->mem_mib > 0)
-        facts->own_mem_mib = own->mem_mib;
-    facts->own_vcpu = own->vcpu;
-
     int64_t passed_ms = clock_monotonic_ms() - look->first_sample_ms;
     if (passed_ms < IDLE_SAMPLE_MS)
         clock_sleep_ms(IDLE_SAMPLE_MS - passed_ms);

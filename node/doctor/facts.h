@@ -101,7 +101,7 @@ struct capacity_facts {
     int64_t idle_permille; /* measured idle share of the host's CPUs; negative unknown. Shown only */
     int64_t mem_free_mib;  /* MemAvailable or what the cgroup leaves; 0 unknown */
     char mem_limit[FACT_WORD];
-    int64_t own_mem_mib, own_vcpu;
+    int64_t own_mem_mib;   /* resident memory of this node's own guests: it counts as free */
     int64_t disk_free_mib; /* 0 unknown */
     char disk_path[FACT_TEXT];
 };

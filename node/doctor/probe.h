@@ -27,7 +27,7 @@ struct probe_user {
     size_t group_count;
 };
 
-/* --- reading, bounded (probe.c) --- */
+/* --- reading, bounded (probe.c) -------------------------------------------------------------------- */
 
 /* Copies a text into a field of the facts; too long is cut. */
 void probe_copy(char *field, size_t size, const char *text);
@@ -52,7 +52,7 @@ bool probe_field(const char *text, const char *key, char *value, size_t size);
 /* Whether the first line of /proc/cpuinfo that lists CPU flags has this one. */
 enum fact probe_cpu_flag(const struct probe_roots *roots, const char *flag);
 
-/* --- the probes --- */
+/* --- the probes ------------------------------------------------------------------------------------ */
 
 void probe_chassis(const struct probe_roots *roots, struct chassis_facts *facts);
 void probe_network(const struct probe_roots *roots, struct network_facts *facts);

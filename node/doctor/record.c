@@ -87,7 +87,6 @@ static const struct record_field fields[] = {
     INTEGER(capacity, mem_free_mib),
     TEXT(capacity, mem_limit),
     INTEGER(capacity, own_mem_mib),
-    INTEGER(capacity, own_vcpu),
     INTEGER(capacity, disk_free_mib),
     TEXT(capacity, disk_path),
 

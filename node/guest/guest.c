@@ -13,8 +13,7 @@
 #include "guest/domain_xml.h"
 #include "guest/inspect.h"
 
-/* --- start -------------------------------------------------------------------------------------------------
- */
+/* --- start ----------------------------------------------------------------------------------------- */
 
 struct start_state {
     char *xml;
@@ -68,8 +67,7 @@ int guest_start(struct hypervisor *hypervisor, const struct guest_spec *spec, bo
     return -1;
 }
 
-/* --- end ---------------------------------------------------------------------------------------------------
- */
+/* --- end ------------------------------------------------------------------------------------------- */
 
 struct uuid_state {
     char uuid[VIR_UUID_STRING_BUFLEN];
@@ -120,8 +118,7 @@ int guest_destroy(struct hypervisor *hypervisor, const char *uuid, int64_t timeo
     return -1;
 }
 
-/* --- state -------------------------------------------------------------------------------------------------
- */
+/* --- state ----------------------------------------------------------------------------------------- */
 
 static enum guest_state state_of(int state, int reason)
 {
@@ -166,40 +163,7 @@ int guest_state(struct hypervisor *hypervisor, const char *uuid, int64_t timeout
     return 0;
 }
 
-/* --- vCPUs and display -------------------------------------------------------------------------------------
- */
-
-static int suspend_vcpus(virConnectPtr connection, void *state, struct error *err)
-{
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, ((struct uuid_state *)state)->uuid, err);
-    if (!domain)
-        return -1;
-    return virDomainSuspend(domain) < 0
-               ? call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot pause the guest")
-               : 0;
-}
-
-static int resume_vcpus(virConnectPtr connection, void *state, struct error *err)
-{
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, ((struct uuid_state *)state)->uuid, err);
-    if (!domain)
-        return -1;
-    return virDomainResume(domain) < 0
-               ? call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot resume the guest")
-               : 0;
-}
-
-int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
-{
-    CLEANUP_CALL struct uuid_state *state = new_uuid_state(uuid, NULL);
-    return hypervisor_call(hypervisor, "pause the guest", suspend_vcpus, state, timeout_ms, err);
-}
-
-int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
-{
-    CLEANUP_CALL struct uuid_state *state = new_uuid_state(uuid, NULL);
-    return hypervisor_call(hypervisor, "resume the guest", resume_vcpus, state, timeout_ms, err);
-}
+/* --- display --------------------------------------------------------------------------------------- */
 
 static void clear_display(void *state)
 {
@@ -228,8 +192,7 @@ int guest_open_display(struct hypervisor *hypervisor, const char *uuid, int64_t 
     return TAKE_FD(state->fd);
 }
 
-/* --- process -----------------------------------------------------------------------------------------------
- */
+/* --- process --------------------------------------------------------------------------------------- */
 
 /* Whether the arguments (separated by NUL) contain "-uuid" followed by this one. */
 static bool arguments_name(const char *arguments, size_t size, const char *uuid)

@@ -54,10 +54,6 @@ char *guest_agent_command(struct hypervisor *hypervisor, const char *uuid, const
 int guest_open_display(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms,
                        struct error *err);
 
-/* Stops and continues the vCPUs. */
-int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
-int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
-
 /* The pid of the domain's QEMU, from libvirt's pid file folder or /proc; 0 when it cannot be told. */
 pid_t guest_process(const char *uuid);
 

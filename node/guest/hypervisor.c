@@ -114,8 +114,7 @@ virDomainPtr call_domain(virConnectPtr connection, const char *uuid, struct erro
     return NULL;
 }
 
-/* --- events ------------------------------------------------------------------------------------------------
- */
+/* --- events ---------------------------------------------------------------------------------------- */
 
 static void on_changed(void *context)
 {
@@ -159,8 +158,7 @@ bool hypervisor_wait_event(struct hypervisor *hypervisor, uint64_t seen, int64_t
     return true;
 }
 
-/* --- the connection ----------------------------------------------------------------------------------------
- */
+/* --- the connection -------------------------------------------------------------------------------- */
 
 struct retired {
     struct hypervisor *hypervisor;
@@ -292,8 +290,7 @@ static virConnectPtr acquire_connection(struct hypervisor *hypervisor, struct er
     return connection;
 }
 
-/* --- calls -------------------------------------------------------------------------------------------------
- */
+/* --- calls ----------------------------------------------------------------------------------------- */
 
 static void *run_call(void *state)
 {
@@ -367,8 +364,7 @@ int hypervisor_call(struct hypervisor *hypervisor, const char *what, call_work *
     return result;
 }
 
-/* --- public ------------------------------------------------------------------------------------------------
- */
+/* --- public ---------------------------------------------------------------------------------------- */
 
 struct hypervisor *hypervisor_new(const char *uri, struct error *err)
 {

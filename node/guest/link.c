@@ -8,7 +8,7 @@
 #include "base/sync.h"
 #include "guest/call.h"
 
-/* --- the event loop, one for the process --- */
+/* --- the event loop, one for the process ----------------------------------------------------------- */
 
 static void ignore_libvirt_error(void *context, virErrorPtr error)
 {
@@ -52,7 +52,7 @@ void link_start_event_loop(void)
     pthread_once(&once, start);
 }
 
-/* --- subscriptions --- */
+/* --- subscriptions --------------------------------------------------------------------------------- */
 
 static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event, int detail, void *context)
 {
@@ -100,7 +100,7 @@ static void unsubscribe(virConnectPtr connection, int id)
         virConnectDomainEventDeregisterAny(connection, id);
 }
 
-/* --- public --- */
+/* --- public ---------------------------------------------------------------------------------------- */
 
 struct link *link_open(const char *uri, const struct link_listener *listener, struct error *err)
 {

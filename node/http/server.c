@@ -38,8 +38,7 @@ struct pending {
     size_t body_size, body_room, discarded;
 };
 
-/* --- routing -----------------------------------------------------------------------------------------------
- */
+/* --- routing --------------------------------------------------------------------------------------- */
 
 /* Whether the path fits the pattern; the segment that stands for {id} is copied. */
 static bool path_fits(const char *pattern, const char *path, char *id, size_t id_size)
@@ -114,8 +113,7 @@ static int check_one_host(struct MHD_Connection *connection, struct error *err)
     return hosts <= 1 ? 0 : error_set(err, ERROR_BAD_REQUEST, "the request has more than one Host header");
 }
 
-/* --- one request -------------------------------------------------------------------------------------------
- */
+/* --- one request ----------------------------------------------------------------------------------- */
 
 static struct pending *begin(struct http_server *server, struct MHD_Connection *connection,
                              const char *method, const char *path)
@@ -246,8 +244,7 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
     log_debug("http", "%s", message);
 }
 
-/* --- the daemon --------------------------------------------------------------------------------------------
- */
+/* --- the daemon ------------------------------------------------------------------------------------ */
 
 static int resolve(const char *bind, uint16_t port, struct sockaddr_storage *address, struct error *err)
 {

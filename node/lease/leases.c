@@ -15,8 +15,7 @@
 #include "guest/guest.h"
 #include "lease/berth.h"
 
-/* --- opening and closing -----------------------------------------------------------------------------------
- */
+/* --- opening and closing --------------------------------------------------------------------------- */
 
 static void on_guest_gone(void *context, const char *uuid)
 {
@@ -136,8 +135,7 @@ void leases_close(struct leases *leases)
     free(leases);
 }
 
-/* --- parked ------------------------------------------------------------------------------------------------
- */
+/* --- parked ---------------------------------------------------------------------------------------- */
 
 bool leases_parked(struct leases *leases)
 {
@@ -172,8 +170,7 @@ int leases_unpark(struct leases *leases, struct error *err)
     return 0;
 }
 
-/* --- create ------------------------------------------------------------------------------------------------
- */
+/* --- create ---------------------------------------------------------------------------------------- */
 
 /* With leases.mutex held: an empty berth, or NULL. */
 static struct berth *find_empty(struct leases *leases)
@@ -325,8 +322,7 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     return 0;
 }
 
-/* --- looking up --------------------------------------------------------------------------------------------
- */
+/* --- looking up ------------------------------------------------------------------------------------ */
 
 static bool may_reach(const struct journal_record *record, const struct pairing_grant *grant)
 {
@@ -404,8 +400,7 @@ int leases_end(struct leases *leases, const char *id, const struct pairing_grant
     return leases_receipt(leases, id, grant, receipt, err);
 }
 
-/* --- through the display -----------------------------------------------------------------------------------
- */
+/* --- through the display --------------------------------------------------------------------------- */
 
 /* The live lease's display, kept open until release_display(). */
 static struct berth *use_display(struct leases *leases, const char *id, const struct pairing_grant *grant,
@@ -460,8 +455,7 @@ int leases_perform(struct leases *leases, const char *id, const struct pairing_g
     return performed;
 }
 
-/* --- status ------------------------------------------------------------------------------------------------
- */
+/* --- status ---------------------------------------------------------------------------------------- */
 
 size_t leases_berths(const struct leases *leases)
 {

@@ -48,8 +48,7 @@ static void new_code(struct pairing *pairing)
     pairing->wrong = 0;
 }
 
-/* --- the file ----------------------------------------------------------------------------------------------
- */
+/* --- the file -------------------------------------------------------------------------------------- */
 
 static const struct {
     unsigned bit;
@@ -127,8 +126,7 @@ static void set_aside(struct pairing *pairing, const char *why)
     pairing->count = 0;
 }
 
-/* --- public ------------------------------------------------------------------------------------------------
- */
+/* --- public ---------------------------------------------------------------------------------------- */
 
 struct pairing *pairing_open(const char *home, struct error *err)
 {

@@ -48,7 +48,6 @@ static const struct {
     {"capacity", "vcpu_given"}, /* as little as none */
     {"capacity", "idle_permille"},
     {"capacity", "own_mem_mib"},
-    {"capacity", "own_vcpu"},
 };
 
 static bool is_free(const struct record_field *field)

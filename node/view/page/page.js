@@ -39,6 +39,7 @@ let session = null;
 let link = null;
 let state = 'starting';
 let control = false;
+let told_of_chord = false;
 
 const screen = new Screen($('screen'), $('frozen'));
 const clock = new Clock($('time'), () => {
@@ -145,6 +146,11 @@ function show_capture() {
     chord.textContent = 'Ctrl+Alt+Shift';
     $('capture').replaceChildren(hint[0], chord, hint[1]);
     $('app').classList.toggle('captured', captured());
+    // Where the bar has no room for that line it is told once.
+    if (captured() && !told_of_chord) {
+        told_of_chord = true;
+        if (getComputedStyle($('capture')).display === 'none') tell('Keys go to the guest. Ctrl+Alt+Shift leads back to the controls.');
+    }
 }
 
 function to_guest() {

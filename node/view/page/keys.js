@@ -97,6 +97,7 @@ export class KeyMenu {
                 item(box, text, 'menuitem', (event) => {
                     this.#guest()?.chord(keys);
                     this.#toggle(false);
+                    this.#button.focus();
                     this.#chosen(event.detail > 0);
                 });
             }

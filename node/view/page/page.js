@@ -160,7 +160,6 @@ function to_guest() {
 /** After a control was used: who clicked it wants to go on in the guest, who pressed it by key may want it again. */
 function to_guest_after(by_pointer) {
     if (by_pointer) to_guest();
-    else if (document.activeElement === document.body) $('keys').focus();
 }
 
 /** noVNC lets go of all keys when the window loses the focus; the canvas alone losing it is the same to the guest. */

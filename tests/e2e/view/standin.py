@@ -57,7 +57,8 @@ class StandIn:
         self.refuse_action = None   # (status, code, sentence)
         self.hold_action = None     # an Event that an action waits for
         self.silent = False         # takes connections and says nothing
-        self.sockets = set()
+        self.viewers = set()        # the Rfb of each
+        self.connections = set()    # of all kinds, also those kept open for the next request
         self.faults = []
         self.server = None
         self.start(0)
@@ -82,8 +83,8 @@ class StandIn:
         self.server.server_close()
         self.cut()
 
-    def cut(self):
-        for each in list(self.sockets):
+    def cut(self, connections=None):
+        for each in list(self.connections if connections is None else connections):
             try:
                 each.shutdown(socket.SHUT_RDWR)
             except OSError:
@@ -92,15 +93,13 @@ class StandIn:
     def close(self, code, reason=""):
         """Closes every viewer's line with a code."""
         data = struct.pack(">H", code) + reason.encode()
-        for each in list(self.sockets):
+        viewers = list(self.viewers)
+        for each in viewers:
             try:
-                each.sendall(bytes([0x88, len(data)]) + data)
+                each.frame(8, data)
             except OSError:
                 pass
-        self.cut_soon()
-
-    def cut_soon(self):
-        threading.Timer(0.5, self.cut).start()
+        threading.Timer(0.5, self.cut, ([each.connection for each in viewers],)).start()
 
     def ticket(self):
         ticket = os.urandom(32).hex()
@@ -117,6 +116,14 @@ class StandIn:
 
 class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+
+    def setup(self):
+        super().setup()
+        self.view.connections.add(self.connection)
+
+    def finish(self):
+        self.view.connections.discard(self.connection)
+        super().finish()
 
     def log_message(self, *words):
         pass
@@ -151,7 +158,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def status(self):
         view = self.view
         return {"lease_id": LEASE, "state": view.state, "mode": view.mode, "expires_at": "2030-01-01T00:00:00.000Z",
-                "seconds_left": view.seconds_left, "viewers": len(view.sockets) + view.more_viewers}
+                "seconds_left": view.seconds_left, "viewers": len(view.viewers) + view.more_viewers}
 
     def do_GET(self):
         if self.view.silent:
@@ -220,7 +227,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if secret not in view.secrets or "binary" not in offered:
             self.refuse(401, "unauthorized", "no such session")
             return
-        if len(view.sockets) + view.more_viewers >= 8:
+        if len(view.viewers) + view.more_viewers >= 8:
             self.refuse(429, "too_many", "another 8 viewers are watching")
             return
         key = self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
@@ -231,13 +238,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Sec-WebSocket-Protocol", "binary")
         self.end_headers()
         self.close_connection = True
-        view.sockets.add(self.connection)
+        viewer = Rfb(self.rfile, self.connection, view.guest)
+        view.viewers.add(viewer)
         try:
-            Rfb(self.rfile, self.connection, view.guest).serve()
-        except (OSError, EOFError, ValueError):
+            viewer.serve()
+        except (OSError, EOFError):
             pass
+        except (ValueError, AssertionError) as fault:
+            view.faults.append(repr(fault))
         finally:
-            view.sockets.discard(self.connection)
+            view.viewers.discard(viewer)
 
 
 class Rfb:
@@ -251,8 +261,11 @@ class Rfb:
         self.over = False
 
     def send(self, data):
+        self.frame(2, data)
+
+    def frame(self, kind, data):
         size = len(data)
-        head = b"\x82" + (bytes([size]) if size < 126 else b"\x7e" + struct.pack(">H", size) if size < 65536
+        head = bytes([0x80 | kind]) + (bytes([size]) if size < 126 else b"\x7e" + struct.pack(">H", size) if size < 65536
                           else b"\x7f" + struct.pack(">Q", size))
         with self.lock:
             self.connection.sendall(head + data)

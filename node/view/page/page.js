@@ -8,6 +8,7 @@ import {Screen, save_picture, set_up_full_screen} from './screen.js';
 import {set_up_typing} from './typing.js';
 
 const $ = (id) => document.getElementById(id);
+const CHORD_HINT = 'Keys go to the guest. Ctrl+Alt+Shift leads back to the controls.';
 const FRESH = 'For a fresh link run: berth view';
 
 // What each state says: in the bar, and on the card over the screen (title, text, hint, the action's name).
@@ -149,7 +150,7 @@ function show_capture() {
     // Where the bar has no room for that line it is told once.
     if (captured() && !told_of_chord) {
         told_of_chord = true;
-        if (getComputedStyle($('capture')).display === 'none') tell('Keys go to the guest. Ctrl+Alt+Shift leads back to the controls.');
+        if (getComputedStyle($('capture')).display === 'none') tell(CHORD_HINT);
     }
 }
 
@@ -181,6 +182,7 @@ function watch_chord(event) {
     event.stopPropagation();
     down.clear();
     release_keys();
+    if ($('toast').textContent === CHORD_HINT) $('toast').hidden = true;
     first_control().focus();
 }
 

@@ -2,7 +2,8 @@
 //
 // In:  {id, target, path, args}: calls target.path(...args), as {target: 3, path: "keyboard.press", args: ["a"]}
 // Out: {id, value} or {id, error}. A value that is no plain data becomes {"$handle": n}, bytes {"$bytes": base64}.
-// Target 0 is the browser; a target's `$log` is what its page said: console, errors, requests, refused by policy.
+// Target 0 is the browser; a page's `$log` is what happened on it: console, errors, requests, refused by policy,
+// downloads, WebSocket messages sent.
 
 import {createInterface} from 'node:readline';
 import {chromium} from 'playwright-core';
@@ -15,7 +16,7 @@ const handles = [browser];
 const logs = new Map();
 
 function follow(page) {
-    const log = {console: [], errors: [], requests: [], violations: [], downloads: []};
+    const log = {console: [], errors: [], requests: [], violations: [], downloads: [], sent: 0};
     logs.set(page, log);
     page.on('console', (message) => {
         const text = message.text();
@@ -24,7 +25,10 @@ function follow(page) {
     });
     page.on('pageerror', (error) => log.errors.push(String(error)));
     page.on('request', (request) => log.requests.push(request.url()));
-    page.on('websocket', (socket) => log.requests.push(socket.url()));
+    page.on('websocket', (socket) => {
+        log.requests.push(socket.url());
+        socket.on('framesent', () => { log.sent += 1; });
+    });
     page.on('download', (download) => log.downloads.push(download.suggestedFilename()));
 }
 

@@ -368,6 +368,32 @@ class Layouts(PageTest):
         self.keys((A, 1), (A, 0))
 
 
+class Pointer(PageTest):
+    def test_sideways_and_the_side_buttons_go_through_the_node(self):
+        page = self.open()
+        page.mouse.move(640, 460)
+        page.mouse.wheel(150, 0)
+        live.wait_for("an action", lambda: self.view.guest.actions, 10)
+        box = page.evaluate("(() => { const box = document.querySelector('#screen canvas').getBoundingClientRect(); return [box.x, box.y, box.width]; })()")
+        scale = WIDTH / box[2]
+        where = {"x": int((640 - box[0]) * scale), "y": int((460 - box[1]) * scale)}
+        self.assertEqual(self.view.guest.actions, [dict(where, op="scroll", dx=3)])
+        self.assertEqual([mask for mask, _, _ in self.view.guest.pointer if mask], [])
+        self.view.guest.actions.clear()
+        page.evaluate("""for (const kind of ['mousedown', 'mouseup']) document.querySelector('#screen canvas').dispatchEvent(
+            new MouseEvent(kind, {button: 3, buttons: 8, clientX: 640, clientY: 460, bubbles: true, cancelable: true}))""")
+        live.wait_for("an action", lambda: self.view.guest.actions, 10)
+        self.assertEqual(self.view.guest.actions, [dict(where, op="click", button="back")])
+        self.assertEqual([mask for mask, _, _ in self.view.guest.pointer if mask], [])
+
+    def test_an_upright_turn_is_the_guests_wheel(self):
+        page = self.open()
+        page.mouse.move(640, 460)
+        page.mouse.wheel(0, 100)
+        live.wait_for("a notch", lambda: any(mask & 16 for mask, _, _ in self.view.guest.pointer), 10)
+        self.assertEqual(self.view.guest.actions, [])
+
+
 class Typing(PageTest):
     def test_any_text_goes_through_the_node(self):
         page = self.open()
@@ -484,6 +510,8 @@ class Ends(PageTest):
         self.wait_state(page, "waiting")
         self.assertIn("untouched", page.words())
         page.picture("waiting-1280.png")
+        page.setViewportSize({"width": 360, "height": 740})
+        page.picture("waiting-360.png")
         time.sleep(3)
         self.view.start(port)
         self.wait_state(page, "connected")

@@ -4,6 +4,7 @@ import {Session, Refusal, Unreachable} from './session.js';
 import {Link} from './link.js';
 import {Clock} from './clock.js';
 import {KeyMenu, CTRL_ALT_DEL} from './keys.js';
+import {set_up_pointer} from './pointer.js';
 import {Screen, save_picture, set_up_full_screen} from './screen.js';
 import {set_up_typing} from './typing.js';
 
@@ -306,6 +307,7 @@ async function start() {
 
 set_up_keyboard();
 set_up_controls();
+set_up_pointer($('stage'), () => (control && link && link.guest ? screen.canvas : null), (action) => session.act(action));
 window.addEventListener('online', () => link && link.hurry());
 document.addEventListener('visibilitychange', () => {
     if (!document.hidden && link) link.hurry();

@@ -181,13 +181,17 @@ class Seeing(ViewTest):
         session.send("Network.enable")
         session.send("Network.emulateNetworkConditions",
                      {"offline": False, "latency": 300, "downloadThroughput": 200 << 10, "uploadThroughput": 20 << 10})
+        late = page.evaluate("(async () => { const start = performance.now(); await fetch('assets/page.css', {cache: 'no-store'});"
+                             "return performance.now() - start; })()")
+        self.assertGreater(late, 250, "the line is not slow")
         for seed in (70, 71, 72):
             self.guest.ctl("paint", seed)
             start = time.monotonic()
             self.api.screenshot(self.lease)
-            took = time.monotonic() - start
-            self.assertLess(took, 5)
+            node = time.monotonic() - start
             live.wait_for("pattern %d over the slow line" % seed, lambda: page.evaluate(PIXELS) == sum_of(seed), 90, 0.3)
+            print("slow line: the node's picture after %.2f s, the page's after %.2f s" % (node, time.monotonic() - start))
+            self.assertLess(node, 5)
         self.assertEqual(page.evaluate(STATE), "connected")
         page.reload()
         self.wait_state(page, "connected", 90)
@@ -404,6 +408,36 @@ class Hostile(ViewTest):
         self.assertEqual(self.guest.events(), [])
         self.paint(victim, 101)
 
+    def test_the_attack_finds_what_is_open(self):
+        """The same attack on a server that guards nothing gets at it: the test above can fail."""
+        class Careless(Quiet):
+            posts = []
+
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Access-Control-Allow-Origin", "*")
+                self.send_header("Content-Type", "text/javascript")
+                self.send_header("Content-Length", "1")
+                self.end_headers()
+                self.wfile.write(b";")
+
+            def do_POST(self):
+                self.posts.append(self.rfile.read(int(self.headers["Content-Length"] or 0)))
+                self.do_GET()
+
+        port = self.serve()
+        careless = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Careless)
+        self.addCleanup(careless.server_close)
+        self.addCleanup(careless.shutdown)
+        threading.Thread(target=careless.serve_forever, args=(0.05,), daemon=True).start()
+        page = self.browser.newContext().newPage()
+        self.addCleanup(page.close)
+        page.goto("http://127.0.0.1:%d/hostile.html" % port)
+        open_one = json.dumps("http://127.0.0.1:%d/" % careless.server_address[1])
+        got = page.evaluate("attack(%s, %s, 'l_0')" % (open_one, open_one))
+        self.assertGreater(len(got["loot"]), 15, got)
+        self.assertGreater(len([each for each in Careless.posts if b"hostile" in each or b"click" in each]), 6)
+
     def test_a_name_that_points_here_is_not_this_host(self):
         """DNS rebinding: the hostile page's own name, suddenly on the view's port."""
         browser = Browser("--host-resolver-rules=MAP rebound.test 127.0.0.1")
@@ -466,7 +500,8 @@ class Ending(live.LiveTest, Views):
         self.node.start()
         state = live.wait_for("the page knows how it stands", lambda: page.evaluate(STATE) in ("connected", "ended", "gone", "stale")
                               and page.evaluate(STATE), 100, 0.3)
-        self.api = self.node.api.with_token(self.api.token)
+        type(self).api = self.node.api.with_token(self.api.token)
+        print("after a restart the page says: %s" % state)
         leases = [each["id"] for each in self.api.get("/v1/leases").json()]
         if state == "connected":
             self.assertIn(self.lease["id"], leases)

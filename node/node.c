@@ -53,7 +53,7 @@ static int lock_home(const char *home, struct error *err)
     return TAKE_FD(fd);
 }
 
-static void announce(const struct config *config, const struct http_server *server, const char *bind,
+static void announce(const struct config *config, const struct web_server *server, const char *bind,
                      struct pairing *pairing)
 {
     char code[PAIRING_CODE_SIZE];
@@ -61,7 +61,7 @@ static void announce(const struct config *config, const struct http_server *serv
     pairing_code(pairing, code);
     if (config->accel == ACCEL_TCG)
         log_warning("node", "accel is tcg: guests run under software emulation, for development only");
-    printf("node      http://%s%s%s:%u\n", v6 ? "[" : "", bind, v6 ? "]" : "", http_server_port(server));
+    printf("node      http://%s%s%s:%u\n", v6 ? "[" : "", bind, v6 ? "]" : "", web_server_port(server));
     printf("image     %s\n", config->image);
     printf("pairing   %s   (on this host: berth pair)\n", code);
     fflush(stdout);
@@ -132,16 +132,16 @@ static int serve(const struct config *config, const struct node_options *options
     struct http_context context = {
         .config = config, .bind = bind, .eligibility = eligibility, .pairing = pairing, .leases = leases};
     int64_t port = options->port >= 0 ? options->port : config->port;
-    struct http_server *server = http_server_start(&context, (uint16_t)port, err);
+    struct web_server *server = http_server_start(&context, (uint16_t)port, err);
     if (!server) {
         leases_stop(leases);
         return -1;
     }
     announce(config, server, bind, pairing);
     wait_for_stop(stop);
-    http_server_quiesce(server);
+    web_server_quiesce(server);
     leases_stop(leases);
-    http_server_stop(server);
+    web_server_stop(server);
     return 0;
 }
 

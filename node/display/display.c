@@ -162,8 +162,10 @@ static int await_session(struct display *display, int64_t deadline_ms, struct er
     return session_await(display, OPENING_PINGS, deadline_ms, err);
 }
 
-struct display *display_open(int fd, int64_t timeout_ms, struct error *err)
+struct display *display_open(int fd, const struct display_assist *assist, struct holds *holds,
+                             int64_t timeout_ms, struct error *err)
 {
+    (void)assist, (void)holds;
     int64_t deadline_ms = clock_deadline(timeout_ms);
     CLEANUP(cleanup_session) struct display *display = new_session(timeout_ms);
     if (take_descriptor(display, fd, err) < 0)

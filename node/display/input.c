@@ -509,9 +509,17 @@ static void leave_turn(struct display *display, const struct session_turn *turn)
     pthread_cond_broadcast(&display->changed);
 }
 
-int display_perform(struct display *display, const struct action *actions, size_t count, int64_t deadline_ms,
-                    struct display_outcome *outcome, struct error *err)
+void display_set_paused(struct display *display, const char *why)
 {
+    (void)display, (void)why;
+}
+
+int display_perform(struct display *display, const struct display_request *request, struct cancel *cancel,
+                    int64_t deadline_ms, struct display_outcome *outcome, struct error *err)
+{
+    const struct action *actions = request->actions;
+    size_t count = request->count;
+    (void)cancel;
     struct session_turn turn = {.next = NULL};
     struct hand hand = {.display = display, .deadline_ms = deadline_ms};
     *outcome = (struct display_outcome){.done = 0};

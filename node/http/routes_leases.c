@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "base/document.h"
-#include "http/exchange.h"
+#include "http/routes.h"
 
 static int create(struct exchange *exchange, struct error *err)
 {
@@ -11,18 +11,18 @@ static int create(struct exchange *exchange, struct error *err)
     CLEANUP_JSON json_t *body = exchange_json(exchange, err);
     if (!body || lease_request_decode(body, &request, err) < 0)
         return -1;
-    if (leases_create(exchange->context->leases, &request, &exchange->grant, &lease, err) < 0)
+    if (leases_create(http_context(exchange)->leases, &request, &exchange->grant, &lease, err) < 0)
         return -1;
     return answer_json(exchange, MHD_HTTP_CREATED, lease_encode(&lease));
 }
 
 static int list(struct exchange *exchange, struct error *err)
 {
-    size_t max = leases_berths(exchange->context->leases);
+    size_t max = leases_berths(http_context(exchange)->leases);
     CLEANUP_FREE struct lease_document *found = calloc(max, sizeof *found);
     if (!found)
         return error_set(err, ERROR_INTERNAL, "cannot list the leases: out of memory");
-    size_t count = leases_list(exchange->context->leases, &exchange->grant, found, max);
+    size_t count = leases_list(http_context(exchange)->leases, &exchange->grant, found, max);
     json_t *documents = json_array();
     for (size_t i = 0; i < count; i++)
         json_array_append_new(documents, lease_encode(&found[i]));
@@ -32,7 +32,7 @@ static int list(struct exchange *exchange, struct error *err)
 static int get(struct exchange *exchange, struct error *err)
 {
     struct lease_document lease;
-    if (leases_get(exchange->context->leases, exchange->id, &exchange->grant, &lease, err) < 0)
+    if (leases_get(http_context(exchange)->leases, exchange->id, &exchange->grant, &lease, err) < 0)
         return -1;
     return answer_json(exchange, MHD_HTTP_OK, lease_encode(&lease));
 }
@@ -40,8 +40,8 @@ static int get(struct exchange *exchange, struct error *err)
 static int end(struct exchange *exchange, struct error *err)
 {
     struct lease_receipt ended;
-    if (leases_end(exchange->context->leases, exchange->id, &exchange->grant, REASON_GRACEFUL, &ended, err) <
-        0)
+    if (leases_end(http_context(exchange)->leases, exchange->id, &exchange->grant, REASON_GRACEFUL, &ended,
+                   err) < 0)
         return -1;
     return answer_json(exchange, MHD_HTTP_OK, receipt_encode(&ended));
 }
@@ -49,7 +49,7 @@ static int end(struct exchange *exchange, struct error *err)
 static int receipt(struct exchange *exchange, struct error *err)
 {
     struct lease_receipt ended;
-    if (leases_receipt(exchange->context->leases, exchange->id, &exchange->grant, &ended, err) < 0)
+    if (leases_receipt(http_context(exchange)->leases, exchange->id, &exchange->grant, &ended, err) < 0)
         return -1;
     return answer_json(exchange, MHD_HTTP_OK, receipt_encode(&ended));
 }
@@ -58,7 +58,7 @@ static int receipt(struct exchange *exchange, struct error *err)
 static int view(struct exchange *exchange, struct error *err)
 {
     struct lease_document lease;
-    if (leases_get(exchange->context->leases, exchange->id, &exchange->grant, &lease, err) < 0)
+    if (leases_get(http_context(exchange)->leases, exchange->id, &exchange->grant, &lease, err) < 0)
         return -1;
     return error_set(err, ERROR_NOT_FOUND, "this node has no guest view; use screenshot and actions");
 }

@@ -4,7 +4,7 @@
 
 #include "base/document.h"
 #include "base/log.h"
-#include "http/exchange.h"
+#include "http/routes.h"
 
 /* By the socket alone: X-Forwarded-For and the like are what a stranger writes. */
 static bool peer_is_loopback(const struct exchange *exchange)
@@ -29,7 +29,7 @@ static int show_code(struct exchange *exchange, struct error *err)
     char code[PAIRING_CODE_SIZE];
     if (!peer_is_loopback(exchange))
         return error_set(err, ERROR_NOT_FOUND, "there is nothing at this path");
-    pairing_code(exchange->context->pairing, code);
+    pairing_code(http_context(exchange)->pairing, code);
     return answer_json(exchange, MHD_HTTP_OK, json_pack("{s:s}", "code", code));
 }
 
@@ -71,7 +71,7 @@ static int pair(struct exchange *exchange, struct error *err)
     if (!body || document_keys(body, fields, err) < 0 || document_string(body, "code", &code, err) < 0 ||
         read_capabilities(body, &capabilities, err) < 0)
         return -1;
-    if (pairing_pair(exchange->context->pairing, code, capabilities, token, err) < 0) {
+    if (pairing_pair(http_context(exchange)->pairing, code, capabilities, token, err) < 0) {
         log_warning("http", "a pairing was refused");
         return -1;
     }

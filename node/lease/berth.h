@@ -34,6 +34,7 @@ struct berth {
     struct journal_record record; /* while preparing, leased or ending */
     int64_t since_boot_ms;        /* boottime: occupancy runs from here while leased */
     int64_t expires_boot_ms;      /* boottime; CLOCK_NEVER = does not expire */
+    struct holds *holds;          /* what is held down on its guest; owned, for the life of the berth */
     struct display *display;      /* while leased; owned */
     int users;                    /* calls inside the display */
     bool acting;                  /* a thread is ending the guest now */

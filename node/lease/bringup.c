@@ -68,7 +68,7 @@ static struct display *open_display(struct leases *leases, struct berth *berth, 
                                     struct error *err)
 {
     int fd = guest_open_display(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, err);
-    return fd < 0 ? NULL : display_open(fd, clock_left_ms(deadline_ms), err);
+    return fd < 0 ? NULL : display_open(fd, NULL, berth->holds, clock_left_ms(deadline_ms), err);
 }
 
 /* Whether it is worth while to open a display that was lost again: the guest goes on and there is time. */

@@ -50,6 +50,7 @@ static int open_berths(struct leases *leases, struct error *err)
         guest_uuid(leases->options.node_id, berth->n, berth->uuid);
         berth->overlay = text_format("%s/%s.qcow2", overlays, berth->name);
         berth->console_log = text_format("%s/%s.console.log", overlays, berth->name);
+        berth->holds = holds_new();
         berth->expires_boot_ms = CLOCK_NEVER;
         pthread_mutex_init(&berth->mutex, NULL);
         sync_cond_init(&berth->changed);
@@ -123,6 +124,7 @@ void leases_close(struct leases *leases)
 {
     guest_on_gone(leases->options.hypervisor, NULL, NULL);
     for (size_t i = 0; i < leases->count; i++) {
+        holds_free(leases->berths[i].holds);
         free(leases->berths[i].overlay);
         free(leases->berths[i].console_log);
         pthread_cond_destroy(&leases->berths[i].changed);
@@ -426,21 +428,21 @@ static void release_display(struct berth *berth)
         pthread_cond_broadcast(&berth->changed);
 }
 
-struct display_frame *leases_capture(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                                     int64_t timeout_ms, struct error *err)
+struct picture *leases_look(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                            const struct picture_request *request, struct cancel *cancel, struct error *err)
 {
     struct display *display;
     struct berth *berth = use_display(leases, id, grant, &display, err);
     if (!berth)
         return NULL;
-    struct display_frame *frame = display_capture(display, clock_deadline(timeout_ms), err);
+    struct picture *picture = display_look(display, request, cancel, err);
     release_display(berth);
-    return frame;
+    return picture;
 }
 
 int leases_perform(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                   const struct action *actions, size_t count, struct display_outcome *outcome,
-                   struct error *err)
+                   const struct display_request *request, struct cancel *cancel,
+                   struct display_outcome *outcome, struct error *err)
 {
     /* 4,000 characters by keys take 160 s, a wait 300: each action has its own bound, and this is only the
      * backstop */
@@ -450,9 +452,21 @@ int leases_perform(struct leases *leases, const char *id, const struct pairing_g
     if (!berth)
         return -1;
     int performed =
-        display_perform(display, actions, count, clock_deadline(ACTION_BACKSTOP_MS), outcome, err);
+        display_perform(display, request, cancel, clock_deadline(ACTION_BACKSTOP_MS), outcome, err);
     release_display(berth);
     return performed;
+}
+
+int leases_changes(struct leases *leases, const char *id, const struct pairing_grant *grant, uint64_t since,
+                   struct display_changes *changes, struct error *err)
+{
+    struct display *display;
+    struct berth *berth = use_display(leases, id, grant, &display, err);
+    if (!berth)
+        return -1;
+    display_changes(display, since, changes);
+    release_display(berth);
+    return 0;
 }
 
 /* --- status ---------------------------------------------------------------------------------------- */

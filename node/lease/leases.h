@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "config/config.h"
-#include "display/display.h"
+#include "display/look.h"
 #include "doctor/eligibility.h"
 #include "guest/hypervisor.h"
 #include "pairing/pairing.h"
@@ -80,14 +80,18 @@ int leases_end(struct leases *leases, const char *id, const struct pairing_grant
 int leases_receipt(struct leases *leases, const char *id, const struct pairing_grant *grant,
                    struct lease_receipt *receipt, struct error *err);
 
-/* The lease's screen, at most 100 ms old; see display_capture(). *Owned*. */
-struct display_frame *leases_capture(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                                     int64_t timeout_ms, struct error *err);
+/* A picture of the lease's screen; see display_look(). *Owned*: picture_release(). */
+struct picture *leases_look(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                            const struct picture_request *request, struct cancel *cancel, struct error *err);
 
 /* Performs actions on the lease's guest; see display_perform(). */
 int leases_perform(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                   const struct action *actions, size_t count, struct display_outcome *outcome,
-                   struct error *err);
+                   const struct display_request *request, struct cancel *cancel,
+                   struct display_outcome *outcome, struct error *err);
+
+/* What changed on the lease's screen; see display_changes(). */
+int leases_changes(struct leases *leases, const char *id, const struct pairing_grant *grant, uint64_t since,
+                   struct display_changes *changes, struct error *err);
 
 /* How many berths there are; fixed for the life of the node. */
 size_t leases_berths(const struct leases *leases);

@@ -22,7 +22,7 @@
 static struct display *open_good(struct fake *fake)
 {
     struct error err = ERROR_INIT;
-    struct display *display = display_open(fake->client_fd, 5000, &err);
+    struct display *display = display_open(fake->client_fd, NULL, NULL, 5000, &err);
     assert_string_equal(err.text, "");
     assert_non_null(display);
     return display;
@@ -53,7 +53,8 @@ static int perform(struct display *display, const char *text, struct display_out
     struct action action = {.kind = ACTION_CLICK};
     assert_non_null(document);
     assert_int_equal(action_decode(document, &action, err), 0);
-    int result = display_perform(display, &action, 1, clock_deadline(60000), outcome, err);
+    int result = display_perform(display, &(struct display_request){&action, 1, 0, 0}, NULL,
+                                 clock_deadline(60000), outcome, err);
     action_clear(&action);
     json_decref(document);
     return result;
@@ -243,7 +244,7 @@ static void a_bad_server_cannot_be_opened(void **state)
         struct fake *fake = fake_start(WIDTH, HEIGHT, faults[i]);
         struct error err = ERROR_INIT;
         int64_t began = clock_monotonic_ms();
-        assert_null(display_open(fake->client_fd, 400, &err));
+        assert_null(display_open(fake->client_fd, NULL, NULL, 400, &err));
         assert_int_equal(err.code, ERROR_GUEST_FAILED);
         assert_true(clock_monotonic_ms() - began < 3000);
         fake_stop(fake);
@@ -364,7 +365,9 @@ static void every_column_is_reached(void **state)
         moves[x] = (struct action){.kind = ACTION_MOVE, .op = "move", .has_point = true, .point = {x, 1}};
     struct error err = ERROR_INIT;
     struct display_outcome outcome;
-    assert_int_equal(display_perform(display, moves, 1366, clock_deadline(60000), &outcome, &err), 0);
+    assert_int_equal(display_perform(display, &(struct display_request){moves, 1366, 0, 0}, NULL,
+                                     clock_deadline(60000), &outcome, &err),
+                     0);
     assert_int_equal(outcome.done, 1366);
     assert_int_equal(fake->event_count, 1366);
     for (int x = 0; x < 1366; x++) {
@@ -390,7 +393,9 @@ static void nothing_stays_down(void **state)
                                 .keys = &(struct action_chord){.modifiers = MODIFIER_CTRL, .key = KEY_A},
                                 .key_count = 1,
                                 .duration_ms = 60000};
-    assert_int_equal(display_perform(display, &hold, 1, clock_deadline(200), &outcome, &err), -1);
+    assert_int_equal(display_perform(display, &(struct display_request){&hold, 1, 0, 0}, NULL,
+                                     clock_deadline(200), &outcome, &err),
+                     -1);
     assert_int_equal(err.code, ERROR_TIMEOUT);
     assert_int_equal(outcome.done, 0);
     perform_good(display, "{\"op\":\"move\",\"x\":1,\"y\":1}"); /* the releases have arrived before this */

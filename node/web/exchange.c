@@ -1,4 +1,4 @@
-#include "http/exchange.h"
+#include "web/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,14 +89,31 @@ void answer_header(struct exchange *exchange, const char *name, const char *valu
         MHD_add_response_header(exchange->response, name, value);
 }
 
+int answer_shared(struct exchange *exchange, const char *type, const void *data, size_t size,
+                  void (*release)(void *owner), void *owner)
+{
+    set_response(exchange, MHD_HTTP_OK,
+                 MHD_create_response_from_buffer_with_free_callback_cls(size, (void *)data, release, owner));
+    answer_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    return 0;
+}
+
 void answer_error(struct exchange *exchange, const struct error *err)
 {
+    answer_refusal(exchange, err, NULL);
+}
+
+int answer_refusal(struct exchange *exchange, const struct error *err, json_t *fields)
+{
     unsigned status = protocol_error_status(err->code);
-    answer_json(exchange, status, protocol_error_encode(err));
+    json_t *document = protocol_error_encode(err);
+    json_object_update_new(document, fields);
+    answer_json(exchange, status, document);
     if (status == MHD_HTTP_UNAUTHORIZED)
         answer_header(exchange, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (err->code == ERROR_SLOW_DOWN)
         answer_header(exchange, MHD_HTTP_HEADER_RETRY_AFTER, "12");
     if (err->code == ERROR_ENDING || err->code == ERROR_HYPERVISOR)
         answer_header(exchange, MHD_HTTP_HEADER_RETRY_AFTER, "5");
+    return 0;
 }

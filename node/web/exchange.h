@@ -1,22 +1,31 @@
-/* One request and its answer, as the routes see them. Private to http/. */
-#ifndef BERTHOS_HTTP_EXCHANGE_H
-#define BERTHOS_HTTP_EXCHANGE_H
+/*
+ * One request and its answer, as the routes of a server see them. A handler runs on the thread of its
+ * connection and may block.
+ */
+#ifndef BERTHOS_WEB_EXCHANGE_H
+#define BERTHOS_WEB_EXCHANGE_H
 
 #include <jansson.h>
 #include <microhttpd.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "http/http.h"
+#include "base/cancel.h"
+#include "base/error.h"
+#include "pairing/pairing.h"
 
-#define HTTP_BODY_MAX (1 << 20) /* bytes; more is 413 */
+#define WEB_BODY_MAX (1 << 20) /* bytes; more is 413 */
+#define WEB_ID_SIZE  128
 
 struct exchange {
-    const struct http_context *context;
+    void *context; /* web_options.context */
     struct MHD_Connection *connection;
-    char id[LEASE_ID_SIZE + 64]; /* what stands for {id} in the path; may be no valid id */
-    struct pairing_grant grant;  /* of the token, where the route asks for one */
-    const char *body;            /* terminated; "" when there is none */
+    const char *path;           /* of the request, without its query */
+    char id[WEB_ID_SIZE];       /* what stands for {id} in the path; may be no valid id */
+    struct pairing_grant grant; /* of the token, where the server's authorize() has found one */
+    void *session;              /* what authorize() wants the handler to have; NULL */
+    struct cancel *cancel;      /* see exchange_cancel(); NULL until it is asked for */
+    const char *body;           /* terminated; "" when there is none */
     size_t body_size;
     struct MHD_Response *response; /* set by an answer_*() */
     unsigned status;
@@ -26,21 +35,15 @@ struct exchange {
  * answered. */
 typedef int exchange_handler(struct exchange *exchange, struct error *err);
 
-/* Who may call a route. */
+/* Who may call a route. Other values than AUTH_NONE mean what the server's authorize() takes them for. */
 enum route_auth { AUTH_NONE, AUTH_OPERATOR = CAPABILITY_OPERATOR, AUTH_LEASE = CAPABILITY_LEASE };
 
 struct route {
     const char *method;
-    const char *path; /* "{id}" stands for one segment */
+    const char *path; /* "{id}" stands for one segment; a "/" at the end for everything below */
     enum route_auth auth;
     exchange_handler *handle;
 };
-
-/* The tables of the resources, each ended by a route without a method. */
-extern const struct route routes_node[];
-extern const struct route routes_pairing[];
-extern const struct route routes_leases[];
-extern const struct route routes_screen[];
 
 /* A header of the request, or NULL; a query argument, or NULL. Borrowed. */
 const char *exchange_header(const struct exchange *exchange, const char *name);
@@ -48,6 +51,12 @@ const char *exchange_argument(const struct exchange *exchange, const char *name)
 
 /* Refuses a query argument outside the NULL-terminated list with ERROR_BAD_REQUEST. */
 int exchange_arguments(const struct exchange *exchange, const char *const known[], struct error *err);
+
+/*
+ * Fires when the client closes its connection while the handler works; watched from the first call until the
+ * handler returns. Borrowed until then.
+ */
+struct cancel *exchange_cancel(struct exchange *exchange);
 
 /* The body as JSON; ERROR_BAD_REQUEST when it is none. A new reference. */
 json_t *exchange_json(const struct exchange *exchange, struct error *err);
@@ -61,10 +70,18 @@ int answer_empty(struct exchange *exchange, unsigned status);
 /* Answers with bytes from malloc(), which are taken over. Returns 0. */
 int answer_bytes(struct exchange *exchange, const char *type, void *data, size_t size);
 
+/* Answers with bytes that somebody else owns; release(owner) is called when they have been sent. Returns 0.
+ */
+int answer_shared(struct exchange *exchange, const char *type, const void *data, size_t size,
+                  void (*release)(void *owner), void *owner);
+
 /* Adds a header to the answer. */
 void answer_header(struct exchange *exchange, const char *name, const char *value);
 
 /* Answers with an error's document and status. */
 void answer_error(struct exchange *exchange, const struct error *err);
+
+/* The same with further fields; the reference is taken over. Returns 0. */
+int answer_refusal(struct exchange *exchange, const struct error *err, json_t *fields);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 
+#include "base/audit.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/notify.h"
@@ -121,27 +122,38 @@ static int serve(const struct config *config, const struct node_options *options
     CLEANUP(cleanup_pairing) struct pairing *pairing = pairing_open(config->home, err);
     if (!pairing)
         return -1;
+    CLEANUP(cleanup_audit) struct audit *audit = audit_open(config->home, err);
+    if (!audit)
+        return -1;
     CLEANUP(cleanup_leases)
     struct leases *leases = leases_open(&(struct leases_options){.config = config,
                                                                  .node_id = identity.node_id,
                                                                  .hypervisor = hypervisor,
-                                                                 .eligibility = eligibility},
+                                                                 .eligibility = eligibility,
+                                                                 .audit = audit},
                                         err);
     if (!leases)
         return -1;
-    struct http_context context = {
-        .config = config, .bind = bind, .eligibility = eligibility, .pairing = pairing, .leases = leases};
+    struct http_context context = {.config = config,
+                                   .bind = bind,
+                                   .eligibility = eligibility,
+                                   .pairing = pairing,
+                                   .leases = leases,
+                                   .audit = audit};
     int64_t port = options->port >= 0 ? options->port : config->port;
     struct web_server *server = http_server_start(&context, (uint16_t)port, err);
     if (!server) {
         leases_stop(leases);
         return -1;
     }
+    audit_write(audit, "node_start",
+                json_pack("{s:s, s:s}", "version", BERTHOS_VERSION, "image", config->image));
     announce(config, server, bind, pairing);
     wait_for_stop(stop);
     web_server_quiesce(server);
     leases_stop(leases);
     web_server_stop(server);
+    audit_write(audit, "node_stop", NULL);
     return 0;
 }
 

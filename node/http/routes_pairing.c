@@ -68,6 +68,15 @@ static json_t *encode_capabilities(unsigned capabilities)
     return list;
 }
 
+static void tell_paired(struct exchange *exchange, const char *token)
+{
+    struct pairing_grant grant;
+    if (pairing_check(http_context(exchange)->pairing, token, &grant))
+        audit_write(http_context(exchange)->audit, "paired",
+                    json_pack("{s:s, s:o}", "pairing", grant.id, "capabilities",
+                              encode_capabilities(grant.capabilities)));
+}
+
 static int pair(struct exchange *exchange, struct error *err)
 {
     static const char *const fields[] = {"code", "capabilities", NULL};
@@ -83,6 +92,7 @@ static int pair(struct exchange *exchange, struct error *err)
         return -1;
     }
     log_info("http", "a client paired");
+    tell_paired(exchange, token);
     int answered = answer_json(
         exchange, MHD_HTTP_OK,
         json_pack("{s:s, s:o}", "token", token, "capabilities", encode_capabilities(capabilities)));
@@ -114,6 +124,8 @@ static int revoke_one(struct exchange *exchange, struct error *err)
     if (pairing_revoke(http_context(exchange)->pairing, exchange->id, &revoked, err) < 0)
         return -1;
     log_info("http", "the pairing %.8s was revoked", revoked.id);
+    audit_write(http_context(exchange)->audit, "unpaired",
+                json_pack("{s:s, s:s}", "pairing", revoked.id, "by", exchange->grant.id));
     return answer_json(exchange, MHD_HTTP_OK, json_pack("{s:s, s:b}", "id", revoked.id, "revoked", 1));
 }
 

@@ -124,6 +124,9 @@ int berth_end(struct leases *leases, struct berth *berth, const char *id, enum l
     }
     hypervisor_release(leases->options.hypervisor);
     journal_receipt(&record, receipt);
+    audit_write(leases->options.audit, "lease_ended",
+                json_pack("{s:s, s:s, s:I}", "lease", id, "reason", lease_reason_word(record.reason),
+                          "occupancy_seconds", (json_int_t)receipt->occupancy_seconds));
     log_info("lease", "%s ended (%s) after %lld s", id, lease_reason_word(record.reason),
              (long long)receipt->occupancy_seconds);
     return 0;

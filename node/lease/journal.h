@@ -6,6 +6,7 @@
 #ifndef BERTHOS_LEASE_JOURNAL_H
 #define BERTHOS_LEASE_JOURNAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@
  */
 enum journal_state { JOURNAL_CREATING, JOURNAL_LIVE, JOURNAL_ENDING, JOURNAL_ENDED, JOURNAL_STATE_COUNT };
 
+#define JOURNAL_BOOT_ID_SIZE 37 /* a UUID and the terminator */
+
 struct journal_record {
     char id[LEASE_ID_SIZE];
     enum journal_state state;
@@ -30,8 +33,12 @@ struct journal_record {
     struct lease_shape shape;
     int64_t started_ms, expires_ms, ended_ms; /* realtime; 0: not (yet), never */
     int64_t occupied_ms;                      /* occupancy up to stamp */
+    int64_t down_ms;                          /* how long the node did not serve it, between its runs */
     int64_t stamp_ms;                         /* boottime of the last stamp while live */
-    enum lease_reason reason;                 /* with ending and ended */
+    int64_t stamped_ms;                 /* realtime of the same, for when the host was restarted since */
+    char boot_id[JOURNAL_BOOT_ID_SIZE]; /* of the host's run that the stamp is of; "" before there is one */
+    bool paused;                        /* live, and the node has paused its guest to stop */
+    enum lease_reason reason;           /* with ending and ended */
 };
 
 struct journal {
@@ -45,7 +52,8 @@ void journal_close(struct journal *journal);
 /* On disk when it returns 0. */
 int journal_write(const struct journal *journal, const struct journal_record *record, struct error *err);
 
-/* ERROR_NOT_FOUND when there is no such lease; ERROR_INTERNAL when its document cannot be understood. */
+/* Also from the archive. ERROR_NOT_FOUND when there is no such lease; ERROR_INTERNAL when its document cannot
+ * be understood. */
 int journal_read(const struct journal *journal, const char *id, struct journal_record *record,
                  struct error *err);
 
@@ -58,6 +66,23 @@ int journal_remove(const struct journal *journal, const char *id, struct error *
  */
 int journal_unfinished(const struct journal *journal, struct journal_record **records, size_t *count,
                        struct error *err);
+
+/*
+ * Every lease that there is a record of, the newest first, archived ones too. Documents that cannot be
+ * understood are passed over. *records is *owned*: free().
+ */
+int journal_history(const struct journal *journal, struct journal_record **records, size_t *count,
+                    struct error *err);
+
+/* How long an ended lease keeps a document of its own. */
+#define JOURNAL_KEEP_DAYS 90
+
+/*
+ * Moves leases that ended JOURNAL_KEEP_DAYS before now_ms (realtime) or longer ago into the archive, one file
+ * with a line each: receipts are never deleted, but a node that runs for years does not keep a file for each.
+ * The archive is on disk before a document goes.
+ */
+int journal_compact(const struct journal *journal, int64_t now_ms, struct error *err);
 
 /* The receipt of an ended or ending record. */
 void journal_receipt(const struct journal_record *record, struct lease_receipt *receipt);

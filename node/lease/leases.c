@@ -320,6 +320,10 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     describe(berth, lease);
     pthread_mutex_unlock(&berth->mutex);
     log_info("lease", "%s is live", lease->id);
+    audit_write(leases->options.audit, "lease_live",
+                json_pack("{s:s, s:s, s:I, s:I, s:I}", "lease", lease->id, "pairing", grant->id, "vcpu",
+                          (json_int_t)lease->shape.vcpu, "mem_gib", (json_int_t)lease->shape.mem_gib,
+                          "disk_gib", (json_int_t)lease->shape.disk_gib));
     keeper_wake(leases);
     return 0;
 }
@@ -372,6 +376,38 @@ size_t leases_list(struct leases *leases, const struct pairing_grant *grant, str
             describe(&leases->berths[i], &list[used++]);
     }
     return used;
+}
+
+static void describe_record(const struct journal_record *record, struct lease_document *lease)
+{
+    bool live = record->state == JOURNAL_LIVE;
+    *lease = (struct lease_document){
+        .live = live,
+        .shape = record->shape,
+        .started_ms = record->started_ms,
+        .ended_ms = live ? 0 : record->ended_ms,
+        .expires_ms = record->expires_ms,
+        .reason = live ? NULL : lease_reason_word(record->reason),
+    };
+    memcpy(lease->id, record->id, sizeof lease->id);
+}
+
+int leases_history(struct leases *leases, const struct pairing_grant *grant, size_t max,
+                   struct lease_document **list, size_t *count, struct error *err)
+{
+    CLEANUP_FREE struct journal_record *records = NULL;
+    size_t found, used = 0;
+    if (journal_history(&leases->journal, &records, &found, err) < 0)
+        return -1;
+    struct lease_document *documents = calloc(found + 1, sizeof *documents);
+    if (!documents)
+        abort();
+    for (size_t i = 0; i < found && used < max; i++)
+        if (may_reach(&records[i], grant))
+            describe_record(&records[i], &documents[used++]);
+    *list = documents;
+    *count = used;
+    return 0;
 }
 
 int leases_receipt(struct leases *leases, const char *id, const struct pairing_grant *grant,

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/audit.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "config/config.h"
@@ -29,6 +30,7 @@ struct leases_options {
     const char *node_id;
     struct hypervisor *hypervisor;
     struct eligibility *eligibility;
+    struct audit *audit; /* NULL: none is kept */
 };
 
 /*
@@ -67,6 +69,13 @@ int leases_get(struct leases *leases, const char *id, const struct pairing_grant
 /* The live leases that the grant reaches, at most `max`; returns how many. */
 size_t leases_list(struct leases *leases, const struct pairing_grant *grant, struct lease_document *list,
                    size_t max);
+
+/*
+ * The leases that the grant reaches, live and ended, the newest first, at most `max`. *list is *owned*:
+ * free().
+ */
+int leases_history(struct leases *leases, const struct pairing_grant *grant, size_t max,
+                   struct lease_document **list, size_t *count, struct error *err);
 
 /*
  * Ends a lease: the guest is destroyed and seen to be gone, the overlay removed, the receipt journalled, then

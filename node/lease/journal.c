@@ -110,7 +110,7 @@ int journal_decode(const json_t *document, struct journal_record *record, struct
         document_maybe_string(document, "boot_id", &boot_id, err) < 0 ||
         document_maybe_bool(document, "paused", &record->paused, err) < 0)
         return -1;
-    if (strcmp(schema, "berthos.lease/1") != 0 || strlen(boot_id) >= JOURNAL_BOOT_ID_SIZE ||
+    if (strcmp(schema, "berthos.lease/1") != 0 || strlen(boot_id) >= CLOCK_BOOT_ID_SIZE ||
         !lease_id_valid(id) || !state_from(state, &record->state) || !digest_valid(owner) ||
         strlen(uuid) != GUEST_UUID_SIZE - 1 || !lease_reason_from(reason, &record->reason) ||
         berth > INT32_MAX)
@@ -253,6 +253,13 @@ int journal_compact(const struct journal *journal, int64_t now_ms, struct error 
             return -1;
     log_info("lease", "%zu leases that ended more than %d days ago are archived", old, JOURNAL_KEEP_DAYS);
     return 0;
+}
+
+void journal_stamp(struct journal_record *record)
+{
+    record->stamp_ms = clock_boottime_ms();
+    record->stamped_ms = clock_realtime_ms();
+    clock_boot_id(record->boot_id);
 }
 
 void journal_receipt(const struct journal_record *record, struct lease_receipt *receipt)

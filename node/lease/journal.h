@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "guest/spec.h"
@@ -21,8 +22,6 @@
  * ending: occupancy has stopped, the guest may still be there.   ended: the receipt is final.
  */
 enum journal_state { JOURNAL_CREATING, JOURNAL_LIVE, JOURNAL_ENDING, JOURNAL_ENDED, JOURNAL_STATE_COUNT };
-
-#define JOURNAL_BOOT_ID_SIZE 37 /* a UUID and the terminator */
 
 struct journal_record {
     char id[LEASE_ID_SIZE];
@@ -35,10 +34,10 @@ struct journal_record {
     int64_t occupied_ms;                      /* occupancy up to stamp */
     int64_t down_ms;                          /* how long the node did not serve it, between its runs */
     int64_t stamp_ms;                         /* boottime of the last stamp while live */
-    int64_t stamped_ms;                 /* realtime of the same, for when the host was restarted since */
-    char boot_id[JOURNAL_BOOT_ID_SIZE]; /* of the host's run that the stamp is of; "" before there is one */
-    bool paused;                        /* live, and the node has paused its guest to stop */
-    enum lease_reason reason;           /* with ending and ended */
+    int64_t stamped_ms;               /* realtime of the same, for when the host was restarted since */
+    char boot_id[CLOCK_BOOT_ID_SIZE]; /* of the host's run that the stamp is of; "" before there is one */
+    bool paused;                      /* live, and the node has paused its guest to stop */
+    enum lease_reason reason;         /* with ending and ended */
 };
 
 struct journal {
@@ -83,6 +82,9 @@ int journal_history(const struct journal *journal, struct journal_record **recor
  * The archive is on disk before a document goes.
  */
 int journal_compact(const struct journal *journal, int64_t now_ms, struct error *err);
+
+/* Notes in the record that it is true now. */
+void journal_stamp(struct journal_record *record);
 
 /* The receipt of an ended or ending record. */
 void journal_receipt(const struct journal_record *record, struct lease_receipt *receipt);

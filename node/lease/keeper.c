@@ -20,7 +20,7 @@ static void stamp(struct leases *leases, struct berth *berth)
     if (live)
         record.occupied_ms = berth_occupied_ms(berth);
     pthread_mutex_unlock(&berth->mutex);
-    record.stamp_ms = clock_boottime_ms();
+    journal_stamp(&record);
     if (live && journal_write(&leases->journal, &record, &err) < 0)
         log_warning("lease", "%s", err.text);
 }

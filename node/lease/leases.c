@@ -258,7 +258,7 @@ static int go_live(struct leases *leases, struct berth *berth, const struct leas
     record.state = JOURNAL_LIVE;
     record.started_ms = clock_realtime_ms();
     record.expires_ms = ttl_s < 0 ? 0 : record.started_ms + ttl_s * 1000;
-    record.stamp_ms = now_boot_ms;
+    journal_stamp(&record);
     if (journal_write(&leases->journal, &record, err) < 0)
         return -1;
     LOCK_SCOPE(&berth->mutex);

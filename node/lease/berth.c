@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sync.h"
@@ -39,6 +40,7 @@ int berth_take_down(struct leases *leases, struct berth *berth, struct error *er
 {
     if (guest_destroy(leases->options.hypervisor, berth->uuid, DESTROY_TIMEOUT_MS, err) < 0)
         return -1;
+    fault_point("end.guest_gone");
     if (overlay_remove(berth->overlay, err) < 0 || file_remove(berth->console_log, err) < 0) {
         err->code = ERROR_ENDING;
         return -1;
@@ -46,8 +48,7 @@ int berth_take_down(struct leases *leases, struct berth *berth, struct error *er
     return 0;
 }
 
-/* The display's users are woken and waited for; then nobody else can reach it. */
-static void close_display(struct berth *berth)
+void berth_close_display(struct berth *berth)
 {
     pthread_mutex_lock(&berth->mutex);
     struct display *display = TAKE(berth->display);
@@ -71,9 +72,12 @@ static int carry_out_end(struct leases *leases, struct berth *berth, struct jour
     struct error unwritten = ERROR_INIT;
     if (journal_write(&leases->journal, record, &unwritten) < 0)
         log_error("lease", "%s", unwritten.text);
-    close_display(berth);
+    fault_point("end.journalled");
+    berth_close_display(berth);
+    fault_point("end.display_closed");
     if (berth_take_down(leases, berth, err) < 0)
         return -1;
+    fault_point("end.destroyed");
     record->state = JOURNAL_ENDED;
     return journal_write(&leases->journal, record, err);
 }
@@ -112,6 +116,7 @@ int berth_end(struct leases *leases, struct berth *berth, const char *id, enum l
 
     int ended = carry_out_end(leases, berth, &record, err);
 
+    fault_point("end.receipt");
     pthread_mutex_lock(&berth->mutex);
     berth->acting = false;
     snprintf(berth->reason, sizeof berth->reason, "%.250s", ended < 0 ? err->text : "");

@@ -46,7 +46,8 @@ struct leases {
     struct leases_options options;
     struct journal journal;
     struct berth *berths;
-    size_t count;
+    size_t count;          /* of berths */
+    size_t offered;        /* the first so many take new leases */
     pthread_mutex_t mutex; /* guards parked, stopping and who takes which berth */
     bool parked;
     bool stopping;
@@ -71,6 +72,23 @@ int berth_bring_up(struct leases *leases, struct berth *berth, struct display **
 
 /* Removes whatever there is of the berth's guest: domain (seen to be gone), overlay, console log. */
 int berth_take_down(struct leases *leases, struct berth *berth, struct error *err);
+
+/* A session with the display of the berth's guest. *Owned*. */
+struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
+                                   struct error *err);
+
+/* The display's users are woken and waited for; then nobody else can reach it, and it is closed. */
+void berth_close_display(struct berth *berth);
+
+/*
+ * Takes up the live lease of an earlier run, whose guest is there, in an empty berth that nobody else knows
+ * of yet. On failure nothing of the guest was changed but that it may run.
+ */
+int berth_adopt(struct leases *leases, struct berth *berth, const struct journal_record *left,
+                struct error *err);
+
+/* For a clean stop: pauses the guest of a live lease, journals that, and leaves it to the next start. */
+void berth_leave_standing(struct leases *leases, struct berth *berth);
 
 /* Occupancy so far, milliseconds. With berth.mutex held, while leased. */
 int64_t berth_occupied_ms(const struct berth *berth);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sync.h"
@@ -58,14 +59,16 @@ static int define(struct leases *leases, struct berth *berth, const struct image
     spec.console_log = berth->console_log;
     if (overlay_create(berth->overlay, image, shape->disk_gib, guest_spec_group(&spec), err) < 0)
         return -1;
+    fault_point("create.overlay");
     if (guest_start(leases->options.hypervisor, &spec, false, START_TIMEOUT_MS, err) < 0)
         return -1;
+    fault_point("create.started");
     /* QEMU has the files open now: were they still the verified ones? */
     return image_recheck(image, err);
 }
 
-static struct display *open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
-                                    struct error *err)
+struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
+                                   struct error *err)
 {
     int fd = guest_open_display(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, err);
     return fd < 0 ? NULL : display_open(fd, NULL, berth->holds, clock_left_ms(deadline_ms), err);
@@ -90,7 +93,8 @@ static struct display *open_drawn(struct leases *leases, struct berth *berth, co
                                   int64_t deadline_ms, struct error *err)
 {
     for (;;) {
-        CLEANUP(cleanup_display) struct display *display = open_display(leases, berth, deadline_ms, err);
+        CLEANUP(cleanup_display)
+        struct display *display = berth_open_display(leases, berth, deadline_ms, err);
         CLEANUP_FRAME struct display_frame *drawn =
             display
                 ? display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err)
@@ -113,6 +117,7 @@ static int wait_usable(struct leases *leases, struct berth *berth, const struct 
     CLEANUP(cleanup_display) struct display *display = open_drawn(leases, berth, image, deadline_ms, err);
     if (!display)
         return error_prefix(err, "the guest drew nothing in time");
+    fault_point("create.display");
     if (enter_phase(berth, "desktop", err) < 0 ||
         guest_agent_wait(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
         return -1;
@@ -122,6 +127,7 @@ static int wait_usable(struct leases *leases, struct berth *berth, const struct 
         display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err);
     if (!fresh)
         return -1;
+    fault_point("create.usable");
     *opened = TAKE(display);
     return 0;
 }

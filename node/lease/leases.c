@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -14,6 +15,8 @@
 #include "doctor/fits.h"
 #include "guest/guest.h"
 #include "lease/berth.h"
+
+enum { BERTHS_MAX = 64 };
 
 /* --- opening and closing --------------------------------------------------------------------------- */
 
@@ -31,6 +34,21 @@ static void on_guest_gone(void *context, const char *uuid)
     }
 }
 
+/* As many as are offered, and more while leases of a time with more of them go on. */
+static size_t count_berths(struct leases *leases)
+{
+    struct error ignored = ERROR_INIT;
+    CLEANUP_FREE struct journal_record *records = NULL;
+    size_t found = 0, count = leases->offered;
+    if (journal_unfinished(&leases->journal, &records, &found, &ignored) < 0)
+        return count; /* the recovery will say why */
+    for (size_t i = 0; i < found; i++)
+        if (records[i].state == JOURNAL_LIVE && records[i].berth < BERTHS_MAX &&
+            (size_t)records[i].berth >= count)
+            count = (size_t)records[i].berth + 1;
+    return count;
+}
+
 static int open_berths(struct leases *leases, struct error *err)
 {
     const struct config *config = leases->options.config;
@@ -38,11 +56,11 @@ static int open_berths(struct leases *leases, struct error *err)
     /* 0711: QEMU's user must pass through, and nobody needs to list it */
     if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0)
         return -1;
-    leases->berths = calloc((size_t)config->berths, sizeof *leases->berths);
+    leases->offered = (size_t)config->berths;
+    leases->count = count_berths(leases);
+    leases->berths = calloc(leases->count, sizeof *leases->berths);
     if (!leases->berths)
-        return error_set(err, ERROR_INTERNAL, "cannot make %" PRId64 " berths: out of memory",
-                         config->berths);
-    leases->count = (size_t)config->berths;
+        return error_set(err, ERROR_INTERNAL, "cannot make %zu berths: out of memory", leases->count);
     for (size_t i = 0; i < leases->count; i++) {
         struct berth *berth = &leases->berths[i];
         berth->n = (int)i;
@@ -72,11 +90,28 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
     sync_cond_init(&leases->keeper_wake);
     if (journal_open(&leases->journal, options->config->home, err) < 0 || open_berths(leases, err) < 0 ||
         leases_recover(leases, err) < 0 || keeper_start(leases, err) < 0) {
+        for (size_t i = 0; i < leases->count; i++) /* what was adopted waits for a better start */
+            berth_leave_standing(leases, &leases->berths[i]);
         leases_close(leases);
         return NULL;
     }
     guest_on_gone(options->hypervisor, on_guest_gone, leases);
     return leases;
+}
+
+bool leases_left(const char *home)
+{
+    struct journal journal;
+    struct error ignored = ERROR_INIT;
+    CLEANUP_FREE struct journal_record *records = NULL;
+    size_t count = 0, live = 0;
+    if (journal_open(&journal, home, &ignored) < 0)
+        return false;
+    if (journal_unfinished(&journal, &records, &count, &ignored) == 0)
+        for (size_t i = 0; i < count; i++)
+            live += records[i].state == JOURNAL_LIVE;
+    journal_close(&journal);
+    return live > 0;
 }
 
 /* Makes a create that is under way give up: its guest is taken from under it. */
@@ -96,7 +131,14 @@ static void cancel_create(struct leases *leases, struct berth *berth)
     }
 }
 
-void leases_stop(struct leases *leases)
+/* A lease whose end was asked for and has not finished is no longer one to leave standing. */
+static bool berth_is_ending(struct berth *berth)
+{
+    LOCK_SCOPE(&berth->mutex);
+    return berth->state == BERTH_ENDING;
+}
+
+void leases_stop(struct leases *leases, bool end_leases)
 {
     pthread_mutex_lock(&leases->mutex);
     leases->stopping = true;
@@ -115,6 +157,10 @@ void leases_stop(struct leases *leases)
         char id[LEASE_ID_SIZE];
         memcpy(id, berth->record.id, sizeof id);
         pthread_mutex_unlock(&berth->mutex);
+        if (held && !end_leases) {
+            berth_leave_standing(leases, berth);
+            held = berth_is_ending(berth);
+        }
         if (held && berth_end(leases, berth, id, REASON_OPERATOR, &receipt, &err) < 0)
             log_error("lease", "%s; the next start of the node finishes it", err.text);
     }
@@ -177,7 +223,7 @@ int leases_unpark(struct leases *leases, struct error *err)
 /* With leases.mutex held: an empty berth, or NULL. */
 static struct berth *find_empty(struct leases *leases)
 {
-    for (size_t i = 0; i < leases->count; i++) {
+    for (size_t i = 0; i < leases->offered; i++) {
         LOCK_SCOPE(&leases->berths[i].mutex);
         if (leases->berths[i].state == BERTH_EMPTY || leases->berths[i].state == BERTH_FAILED)
             return &leases->berths[i];
@@ -300,7 +346,9 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     }
 
     struct display *display = NULL;
+    fault_point("create.taken");
     int made = journal_write(&leases->journal, &berth->record, err);
+    fault_point("create.journalled");
     if (made == 0)
         made = berth_bring_up(leases, berth, &display, err);
     if (made == 0)
@@ -316,6 +364,7 @@ int leases_create(struct leases *leases, const struct lease_request *request,
         give_back(leases, berth, err);
         return -1;
     }
+    fault_point("create.live");
     pthread_mutex_lock(&berth->mutex);
     describe(berth, lease);
     pthread_mutex_unlock(&berth->mutex);

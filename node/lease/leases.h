@@ -34,16 +34,21 @@ struct leases_options {
 };
 
 /*
- * Opens the journal and recovers: guests and overlays of this node that are left from an earlier run are
- * removed, leases that were live are ended with reason guest_died, half-made ones are forgotten. The node
- * starts parked. All options are borrowed for the life of the result. NULL with an error. *Owned*:
- * leases_close().
+ * Opens the journal and recovers: live leases of an earlier run whose guests are there go on, others are
+ * ended with reason guest_died, half-made ones are forgotten, half-ended ones finished, and what else is left
+ * of this node's guests and overlays is removed. The node starts parked. All options are borrowed for the
+ * life of the result. NULL with an error. *Owned*: leases_close().
  */
 struct leases *leases_open(const struct leases_options *options, struct error *err);
 
-/* Ends every lease (reason operator), cancels every create that is under way, and returns when no guest is
- * left. */
-void leases_stop(struct leases *leases);
+/*
+ * Cancels every create that is under way and finishes every end. Live leases are ended (reason operator) with
+ * end_leases, and else left standing: their guests are paused and the next leases_open() takes them up again.
+ */
+void leases_stop(struct leases *leases, bool end_leases);
+
+/* Whether the journal of a home has leases that leases_open() would take up: then a node starts even red. */
+bool leases_left(const char *home);
 
 /* After leases_stop(), when no other call is under way. */
 void leases_close(struct leases *leases);

@@ -64,11 +64,12 @@ static int define(struct leases *leases, struct berth *berth, const struct image
     return image_recheck(image, err);
 }
 
-static struct display *open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
-                                    struct error *err)
+static struct display *open_display(struct leases *leases, struct berth *berth, const struct image *image,
+                                    int64_t deadline_ms, struct error *err)
 {
+    struct display_assist assist = berth_assist(leases, berth, image->input_helper);
     int fd = guest_open_display(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, err);
-    return fd < 0 ? NULL : display_open(fd, NULL, berth->holds, clock_left_ms(deadline_ms), err);
+    return fd < 0 ? NULL : display_open(fd, &assist, berth->holds, clock_left_ms(deadline_ms), err);
 }
 
 /* Whether it is worth while to open a display that was lost again: the guest goes on and there is time. */
@@ -90,7 +91,8 @@ static struct display *open_drawn(struct leases *leases, struct berth *berth, co
                                   int64_t deadline_ms, struct error *err)
 {
     for (;;) {
-        CLEANUP(cleanup_display) struct display *display = open_display(leases, berth, deadline_ms, err);
+        CLEANUP(cleanup_display)
+        struct display *display = open_display(leases, berth, image, deadline_ms, err);
         CLEANUP_FRAME struct display_frame *drawn =
             display
                 ? display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err)

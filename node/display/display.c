@@ -98,6 +98,7 @@ void session_sleep_until(struct display *display, int64_t until_us)
 static void free_session(struct display *display)
 {
     display_frame_release(display->frame);
+    hands_close(display);
     cleanup_close(&display->socket_fd);
     cleanup_close(&display->control_fd);
     cleanup_close(&display->wake_fd);
@@ -147,7 +148,6 @@ static struct display *new_session(int64_t timeout_ms)
     display->wake_fd = display->socket_fd = display->control_fd = -1;
     display->handshake_s = timeout_ms < 0 || timeout_ms > 3600000 ? 3600 : (int)(timeout_ms / 1000) + 1;
     display->want_ms = display->frame_ms = INT64_MIN;
-    display->pointer_x = display->pointer_y = -1;
     display->pings = OPENING_PINGS;
     return display;
 }
@@ -165,9 +165,9 @@ static int await_session(struct display *display, int64_t deadline_ms, struct er
 struct display *display_open(int fd, const struct display_assist *assist, struct holds *holds,
                              int64_t timeout_ms, struct error *err)
 {
-    (void)assist, (void)holds;
     int64_t deadline_ms = clock_deadline(timeout_ms);
     CLEANUP(cleanup_session) struct display *display = new_session(timeout_ms);
+    hands_open(display, assist, holds);
     if (take_descriptor(display, fd, err) < 0)
         return NULL;
     if (sync_thread_start(&display->thread, "display", rfb_run, display, err) < 0)
@@ -184,6 +184,8 @@ void display_shutdown(struct display *display)
 {
     LOCK_SCOPE(&display->mutex);
     display->ended = true;
+    if (display->hands.stop)
+        cancel_fire(display->hands.stop);
     pthread_cond_broadcast(&display->changed);
 }
 
@@ -290,7 +292,8 @@ static bool frames_differ(const struct display_frame *a, const struct display_fr
     return false;
 }
 
-int watch_wait(struct display *display, const struct action *action, int64_t deadline_ms, struct error *err)
+int watch_wait(struct display *display, const struct action *action, struct cancel *cancel,
+               int64_t deadline_ms, struct error *err)
 {
     int64_t until_ms = clock_deadline(action->timeout_ms);
     if (until_ms > deadline_ms)
@@ -300,6 +303,8 @@ int watch_wait(struct display *display, const struct action *action, int64_t dea
         return -1;
     int64_t still_ms = clock_monotonic_ms(); /* since when it has been */
     for (;;) {
+        if (cancel_fired(cancel))
+            return error_set(err, ERROR_CANCELLED, "the caller has gone, and the wait was given up");
         if (clock_left_ms(until_ms) == 0)
             return error_set(err, ERROR_TIMEOUT, "the screen %s by the time-out",
                              action->until == UNTIL_CHANGE ? "did not change" : "was not still");

@@ -84,10 +84,22 @@ int guest_list_owned(struct hypervisor *hypervisor, const char *node_id, int64_t
                      struct guest_owned **list, size_t *count, struct error *err);
 void guest_list_free(struct guest_owned *list, size_t count);
 
-/* Called on libvirt's event thread when a domain stops for any reason; it must not block or call libvirt. */
-typedef void guest_gone(void *context, const char *uuid);
+/*
+ * Who is told what happens to domains; functions are called on libvirt's event thread and must not block or
+ * call libvirt.
+ */
+struct guest_watcher {
+    void *context;
+    void (*gone)(void *context, const char *uuid); /* a domain stopped, for any reason */
+    /* A domain's CPUs stand, or run again. why: static, the end of a sentence; NULL: they run. */
+    void (*paused)(void *context, const char *uuid, const char *why);
+};
 
-/* Registers the one listener of this process; kept over reconnects. */
-void guest_on_gone(struct hypervisor *hypervisor, guest_gone *callback, void *context);
+/* Why a domain's CPUs stand, in words: by its operator's wish, and by an error of its disk. */
+#define GUEST_WHY_PAUSED   "the host's operator paused it"
+#define GUEST_WHY_IO_ERROR "its disk failed, most likely because the host's disk is full"
+
+/* Registers the one watcher of this process (copied); kept over reconnects. NULL ends it. */
+void guest_watch(struct hypervisor *hypervisor, const struct guest_watcher *watcher);
 
 #endif

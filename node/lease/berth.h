@@ -18,12 +18,19 @@
 
 enum berth_state { BERTH_EMPTY, BERTH_PREPARING, BERTH_READY, BERTH_LEASED, BERTH_ENDING, BERTH_FAILED };
 
+/* What the assist of a berth's display knows; see assist.c. */
+struct berth_assist {
+    struct leases *leases;
+    struct berth *berth;
+};
+
 struct berth {
     int n;
     char uuid[GUEST_UUID_SIZE]; /* of this berth's domain, always the same */
     char name[GUEST_NAME_SIZE];
     char *overlay;     /* path */
     char *console_log; /* path */
+    struct berth_assist assist;
 
     pthread_mutex_t mutex;  /* guards all below */
     pthread_cond_t changed; /* state, users or acting changed */
@@ -36,6 +43,7 @@ struct berth {
     int64_t expires_boot_ms;      /* boottime; CLOCK_NEVER = does not expire */
     struct holds *holds;          /* what is held down on its guest; owned, for the life of the berth */
     struct display *display;      /* while leased; owned */
+    const char *paused;           /* why its guest's CPUs stand, static; NULL while they run */
     int users;                    /* calls inside the display */
     bool acting;                  /* a thread is ending the guest now */
     bool cancelled;               /* the create under way is to give up */
@@ -89,6 +97,18 @@ int berth_adopt(struct leases *leases, struct berth *berth, const struct journal
 
 /* For a clean stop: pauses the guest of a live lease, journals that, and leaves it to the next start. */
 void berth_leave_standing(struct leases *leases, struct berth *berth);
+
+/*
+ * What the hands of the berth's display can ask of its guest through the agent; its context is the berth's.
+ * helper: whether the image has the input helper.
+ */
+struct display_assist berth_assist(struct leases *leases, struct berth *berth, bool helper);
+
+/* The guest's CPUs stand (why: static) or run again (NULL): tells its display, and /v1/node. */
+void berth_set_paused(struct berth *berth, const char *why);
+
+/* Asks libvirt whether a guest that is taken for paused still is: an event may have been lost. */
+void berth_ask_paused(struct leases *leases, struct berth *berth);
 
 /* Occupancy so far, milliseconds. With berth.mutex held, while leased. */
 int64_t berth_occupied_ms(const struct berth *berth);

@@ -70,8 +70,9 @@ static int define(struct leases *leases, struct berth *berth, const struct image
 struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
                                    struct error *err)
 {
+    struct display_assist assist = berth_assist(leases, berth, berth->record.helper);
     int fd = guest_open_display(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, err);
-    return fd < 0 ? NULL : display_open(fd, NULL, berth->holds, clock_left_ms(deadline_ms), err);
+    return fd < 0 ? NULL : display_open(fd, &assist, berth->holds, clock_left_ms(deadline_ms), err);
 }
 
 /* Whether it is worth while to open a display that was lost again: the guest goes on and there is time. */
@@ -154,6 +155,9 @@ int berth_bring_up(struct leases *leases, struct berth *berth, struct display **
     CLEANUP_IMAGE struct image *image = open_image(config, err);
     if (!image)
         return error_set(err, ERROR_INELIGIBLE, "the guest image cannot be used: %.900s", strdupa(err->text));
+    pthread_mutex_lock(&berth->mutex);
+    berth->record.helper = image->input_helper;
+    pthread_mutex_unlock(&berth->mutex);
     if (hypervisor_facts(leases->options.hypervisor, config->accel == ACCEL_KVM, NULL, LIBVIRT_TIMEOUT_MS,
                          &facts, err) < 0)
         return -1;

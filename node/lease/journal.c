@@ -43,15 +43,15 @@ json_t *journal_encode(const struct journal_record *record)
 {
     return json_pack(
         "{s:s, s:s, s:s, s:s, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:b, "
-        "s:s}",
+        "s:b, s:s}",
         "schema", "berthos.lease/1", "id", record->id, "state", states[record->state], "owner", record->owner,
         "berth", record->berth, "uuid", record->uuid, "vcpu", (json_int_t)record->shape.vcpu, "mem_gib",
         (json_int_t)record->shape.mem_gib, "disk_gib", (json_int_t)record->shape.disk_gib, "started_ms",
         (json_int_t)record->started_ms, "expires_ms", (json_int_t)record->expires_ms, "ended_ms",
         (json_int_t)record->ended_ms, "occupied_ms", (json_int_t)record->occupied_ms, "down_ms",
         (json_int_t)record->down_ms, "stamp_ms", (json_int_t)record->stamp_ms, "stamped_ms",
-        (json_int_t)record->stamped_ms, "boot_id", record->boot_id, "paused", record->paused, "reason",
-        lease_reason_word(record->reason));
+        (json_int_t)record->stamped_ms, "boot_id", record->boot_id, "paused", record->paused, "helper",
+        record->helper, "reason", lease_reason_word(record->reason));
 }
 
 int journal_write(const struct journal *journal, const struct journal_record *record, struct error *err)
@@ -108,6 +108,7 @@ int journal_decode(const json_t *document, struct journal_record *record, struct
     if (document_maybe_integer(document, "down_ms", 0, INT64_MAX, &record->down_ms, err) < 0 ||
         document_maybe_integer(document, "stamped_ms", 0, INT64_MAX, &record->stamped_ms, err) < 0 ||
         document_maybe_string(document, "boot_id", &boot_id, err) < 0 ||
+        document_maybe_bool(document, "helper", &record->helper, err) < 0 ||
         document_maybe_bool(document, "paused", &record->paused, err) < 0)
         return -1;
     if (strcmp(schema, "berthos.lease/1") != 0 || strlen(boot_id) >= CLOCK_BOOT_ID_SIZE ||

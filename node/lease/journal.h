@@ -36,6 +36,7 @@ struct journal_record {
     int64_t stamp_ms;                         /* boottime of the last stamp while live */
     int64_t stamped_ms;               /* realtime of the same, for when the host was restarted since */
     char boot_id[CLOCK_BOOT_ID_SIZE]; /* of the host's run that the stamp is of; "" before there is one */
+    bool helper;                      /* its guest has the input helper */
     bool paused;                      /* live, and the node has paused its guest to stop */
     enum lease_reason reason;         /* with ending and ended */
 };

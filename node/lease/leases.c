@@ -49,6 +49,14 @@ static size_t count_berths(struct leases *leases)
     return count;
 }
 
+static void on_guest_paused(void *context, const char *uuid, const char *why)
+{
+    struct leases *leases = context;
+    for (size_t i = 0; i < leases->count; i++)
+        if (strcmp(leases->berths[i].uuid, uuid) == 0)
+            berth_set_paused(&leases->berths[i], why);
+}
+
 static int open_berths(struct leases *leases, struct error *err)
 {
     const struct config *config = leases->options.config;
@@ -95,7 +103,8 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
         leases_close(leases);
         return NULL;
     }
-    guest_on_gone(options->hypervisor, on_guest_gone, leases);
+    struct guest_watcher watcher = {leases, on_guest_gone, on_guest_paused};
+    guest_watch(options->hypervisor, &watcher);
     return leases;
 }
 
@@ -168,7 +177,7 @@ void leases_stop(struct leases *leases, bool end_leases)
 
 void leases_close(struct leases *leases)
 {
-    guest_on_gone(leases->options.hypervisor, NULL, NULL);
+    guest_watch(leases->options.hypervisor, NULL);
     for (size_t i = 0; i < leases->count; i++) {
         holds_free(leases->berths[i].holds);
         free(leases->berths[i].overlay);
@@ -253,6 +262,7 @@ static struct berth *take_berth(struct leases *leases, struct error *err)
     LOCK_SCOPE(&berth->mutex);
     berth->record = (struct journal_record){.state = JOURNAL_CREATING, .berth = berth->n};
     berth->cancelled = berth->gone = false;
+    berth->paused = NULL;
     berth->reason[0] = '\0';
     hypervisor_hold(leases->options.hypervisor); /* until the berth is empty again */
     berth_enter(berth, BERTH_PREPARING, "define");
@@ -312,6 +322,7 @@ static int go_live(struct leases *leases, struct berth *berth, const struct leas
     berth->since_boot_ms = now_boot_ms;
     berth->expires_boot_ms = ttl_s < 0 ? CLOCK_NEVER : now_boot_ms + ttl_s * 1000;
     berth->display = display;
+    display_set_paused(display, berth->paused); /* an event while it was not the berth's yet */
     berth_enter(berth, BERTH_LEASED, NULL);
     return 0;
 }
@@ -536,6 +547,7 @@ int leases_perform(struct leases *leases, const char *id, const struct pairing_g
     struct berth *berth = use_display(leases, id, grant, &display, err);
     if (!berth)
         return -1;
+    berth_ask_paused(leases, berth);
     int performed =
         display_perform(display, request, cancel, clock_deadline(ACTION_BACKSTOP_MS), outcome, err);
     release_display(berth);
@@ -573,6 +585,7 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
         .state = words[berth->state],
         .phase = berth->phase,
         .since_ms = berth->since_ms,
+        .paused = berth->state == BERTH_LEASED ? berth->paused : NULL,
     };
     memcpy(status->reason, berth->reason, sizeof status->reason);
     if (berth->state == BERTH_LEASED)

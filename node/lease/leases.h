@@ -114,6 +114,7 @@ struct berth_status {
     const char *state;            /* static: empty, preparing, ready, leased, ending, failed */
     const char *phase;            /* static: define, boot, desktop, first frame; NULL outside preparing */
     int64_t since_ms;             /* monotonic: when the state began */
+    const char *paused;           /* static: why the CPUs of a lease's guest stand; NULL while they run */
     char reason[256];             /* of failed and of an ending that does not finish; else "" */
     char lease_id[LEASE_ID_SIZE]; /* of a live lease, else "" */
 };

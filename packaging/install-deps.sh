@@ -6,7 +6,7 @@ set -euo pipefail
 # To compile the node, the command and the unit tests (which cmake builds unless told otherwise).
 build_packages=(
     gcc g++ cmake ninja-build pkg-config
-    libvirt-dev libxml2-dev libjansson-dev libmicrohttpd-dev libvncserver-dev libgnutls28-dev
+    libvirt-dev libxml2-dev libjansson-dev libmicrohttpd-dev libwslay-dev libvncserver-dev libgnutls28-dev
     libcurl4-gnutls-dev libpng-dev libjpeg62-turbo-dev libtomlplusplus-dev libcmocka-dev
     dpkg-dev file # cpack: the package and its dependencies
 )
@@ -29,7 +29,7 @@ image_packages=(
 # To run tests/run.sh, beside all of the above.
 tests_packages=(
     clang clang-format clang-tidy libclang-rt-14-dev
-    python3 shellcheck gvncviewer lintian man-db
+    python3 shellcheck gvncviewer websockify lintian man-db
 )
 
 usage() {

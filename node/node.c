@@ -121,11 +121,16 @@ static int serve(const struct config *config, const struct node_options *options
     CLEANUP(cleanup_pairing) struct pairing *pairing = pairing_open(config->home, err);
     if (!pairing)
         return -1;
+    CLEANUP_FREE char *view_assets = file_shared("view", err);
+    if (!view_assets)
+        return -1;
     CLEANUP(cleanup_leases)
     struct leases *leases = leases_open(&(struct leases_options){.config = config,
                                                                  .node_id = identity.node_id,
                                                                  .hypervisor = hypervisor,
-                                                                 .eligibility = eligibility},
+                                                                 .eligibility = eligibility,
+                                                                 .pairing = pairing,
+                                                                 .view_assets = view_assets},
                                         err);
     if (!leases)
         return -1;

@@ -9,6 +9,7 @@ build_packages=(
     libvirt-dev libxml2-dev libjansson-dev libmicrohttpd-dev libwslay-dev libvncserver-dev libgnutls28-dev
     libcurl4-gnutls-dev libpng-dev libjpeg62-turbo-dev libtomlplusplus-dev libcmocka-dev
     dpkg-dev file # cpack: the package and its dependencies
+    npm           # fetches noVNC, the viewer in the page of the guest view; a node does not need it
 )
 
 # To run a node. libvirt-daemon-system brings the groups, the users and the units; tini and jq are for the scripts
@@ -30,6 +31,7 @@ image_packages=(
 tests_packages=(
     clang clang-format clang-tidy libclang-rt-14-dev
     python3 shellcheck gvncviewer websockify lintian man-db
+    chromium fonts-dejavu-core nodejs npm # the browser on the guest view, and what drives it (playwright-core)
 )
 
 usage() {
@@ -91,8 +93,10 @@ suite=$(. /etc/os-release 2>/dev/null && printf '%s %s' "${ID:-unknown}" "${VERS
 [ "$suite" = "debian bookworm" ] ||
     say "warning: this is $suite, not Debian 12 (debian bookworm): names and versions of packages may differ."
 
+# A Node.js from elsewhere than Debian brings npm with it, and refuses Debian's beside it.
 is_installed() {
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ||
+        { [ "$1" = npm ] && command -v npm >/dev/null; }
 }
 
 missing=()

@@ -131,13 +131,16 @@ static int serve(const struct config *config, const struct node_options *options
     if (!pairing)
         return -1;
     CLEANUP(cleanup_audit) struct audit *audit = audit_open(config->home, err);
-    if (!audit)
+    CLEANUP_FREE char *view_assets = audit ? file_shared("view", err) : NULL;
+    if (!view_assets)
         return -1;
     CLEANUP(cleanup_leases)
     struct leases *leases = leases_open(&(struct leases_options){.config = config,
                                                                  .node_id = identity.node_id,
                                                                  .hypervisor = hypervisor,
                                                                  .eligibility = eligibility,
+                                                                 .pairing = pairing,
+                                                                 .view_assets = view_assets,
                                                                  .audit = audit},
                                         err);
     if (!leases)

@@ -10,8 +10,9 @@
 #define LATENESS_MAX 20000
 #define STALL_US     5000  /* an answer later than this is a stall, not noise */
 #define LOOK_US      20000 /* how often a draining queue is looked after */
-#define SLACK_US     20000 /* where proof is asked for: how much later than reckoned an event may be delivered \
-                            */
+#define SLACK_US                                                                                             \
+    20000 /* where proof is asked for: how much later than reckoned an event may be delivered                \
+           */
 
 static const enum action_modifier modifier_order[] = {MODIFIER_CTRL, MODIFIER_ALT, MODIFIER_SHIFT,
                                                       MODIFIER_SUPER};

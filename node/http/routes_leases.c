@@ -85,13 +85,28 @@ static int receipt(struct exchange *exchange, struct error *err)
     return answer_json(exchange, MHD_HTTP_OK, receipt_encode(&ended));
 }
 
-/* The guest view is not built yet; the route answers as for a lease without one. */
 static int view(struct exchange *exchange, struct error *err)
 {
-    struct lease_document lease;
-    if (leases_get(http_context(exchange)->leases, exchange->id, &exchange->grant, &lease, err) < 0)
+    static const char *const known[] = {"mode", NULL};
+    const char *word = exchange_argument(exchange, "mode");
+    enum view_mode mode = VIEW_CONTROL;
+    struct leases_ticket ticket;
+    char url[LEASE_URL_SIZE];
+    if (exchange_arguments(exchange, known, err) < 0)
         return -1;
-    return error_set(err, ERROR_NOT_FOUND, "this node has no guest view; use screenshot and actions");
+    if (word && !view_mode_from(word, &mode))
+        return error_set(err, ERROR_BAD_REQUEST, "\"mode\" must be control or watch");
+    if (leases_view(http_context(exchange)->leases, exchange->id, &exchange->grant, mode, &ticket, err) < 0)
+        return -1;
+    lease_viewer_url(ticket.port, url);
+    int answered = answer_json(
+        exchange, MHD_HTTP_OK,
+        json_pack("{s:s, s:s, s:s, s:s, s:s, s:i}", "viewer_url", url, "target", "guest", "token",
+                  "open viewer_url with ?token= and the ticket, good once and for a minute; or send it, or "
+                  "this pairing token, as Authorization: Bearer",
+                  "ticket", ticket.ticket, "mode", view_mode_word(mode), "expires_in_s", VIEW_TICKET_S));
+    explicit_bzero(&ticket, sizeof ticket);
+    return answered;
 }
 
 const struct route routes_leases[] = {

@@ -63,7 +63,7 @@ static int64_t expiry(const struct journal_record *record)
 }
 
 /* Lets a guest that the node paused go on; says whether it stands for another reason. */
-static int set_going(struct leases *leases, const struct berth *berth, bool paused_by_us, struct error *err)
+static int set_going(struct leases *leases, struct berth *berth, bool paused_by_us, struct error *err)
 {
     enum guest_state state;
     struct hypervisor *hypervisor = leases->options.hypervisor;
@@ -73,6 +73,9 @@ static int set_going(struct leases *leases, const struct berth *berth, bool paus
         return error_set(err, ERROR_GUEST_FAILED, "the guest has stopped");
     if (state == GUEST_PAUSED && paused_by_us)
         return guest_resume(hypervisor, berth->uuid, ASK_TIMEOUT_MS, err);
+    berth_set_paused(berth, state == GUEST_PAUSED            ? GUEST_WHY_PAUSED
+                            : state == GUEST_PAUSED_IO_ERROR ? GUEST_WHY_IO_ERROR
+                                                             : NULL);
     return 0;
 }
 
@@ -94,16 +97,22 @@ int berth_adopt(struct leases *leases, struct berth *berth, const struct journal
     if (journal_write(&leases->journal, &record, err) < 0)
         return -1;
     fault_point("adopt.journalled");
+    berth->record = record; /* nobody else knows of the berth yet */
 
     /* A display that cannot be opened now is opened at its first use: the lease does not hang on it. */
     struct display *display = berth_open_display(leases, berth, clock_deadline(DISPLAY_TIMEOUT_MS), &reason);
     if (!display)
         log_warning("lease", "%s: %s", record.id, reason.text);
+    struct berth_view *view = berth_view_open(leases, berth, &record, expires_boot_ms, &reason);
+    if (!view)
+        log_warning("lease", "%s has no guest view: %s", record.id, reason.text);
     pthread_mutex_lock(&berth->mutex);
-    berth->record = record;
     berth->since_boot_ms = record.stamp_ms;
     berth->expires_boot_ms = expires_boot_ms;
     berth->display = display;
+    if (display)
+        display_set_paused(display, berth->paused);
+    berth->view = view;
     hypervisor_hold(leases->options.hypervisor); /* until the berth is empty again */
     berth_enter(berth, BERTH_LEASED, NULL);
     pthread_mutex_unlock(&berth->mutex);
@@ -129,6 +138,7 @@ void berth_leave_standing(struct leases *leases, struct berth *berth)
         berth->since_boot_ms = berth->record.stamp_ms;
         berth->acting = true;
     }
+    struct berth_view *view = live ? TAKE(berth->view) : NULL;
     struct journal_record record = berth->record;
     pthread_mutex_unlock(&berth->mutex);
     if (!live)
@@ -138,7 +148,9 @@ void berth_leave_standing(struct leases *leases, struct berth *berth)
     if (journal_write(&leases->journal, &record, &err) < 0)
         log_error("lease", "%s: %s", record.id, err.text);
     fault_point("stop.journalled");
+    berth_view_end(view, REASON_OPERATOR);
     berth_close_display(berth);
+    berth_view_free(view);
     if (guest_pause(leases->options.hypervisor, berth->uuid, ASK_TIMEOUT_MS, &err) < 0)
         log_warning("lease", "%s goes on without the node: %s", record.id, err.text);
     fault_point("stop.paused");

@@ -70,10 +70,15 @@ static int carry_out_end(struct leases *leases, struct berth *berth, struct jour
                          struct error *err)
 {
     struct error unwritten = ERROR_INIT;
+    pthread_mutex_lock(&berth->mutex);
+    struct berth_view *view = TAKE(berth->view);
+    pthread_mutex_unlock(&berth->mutex);
     if (journal_write(&leases->journal, record, &unwritten) < 0)
         log_error("lease", "%s", unwritten.text);
     fault_point("end.journalled");
+    berth_view_end(view, record->reason);
     berth_close_display(berth);
+    berth_view_free(view);
     fault_point("end.display_closed");
     if (berth_take_down(leases, berth, err) < 0)
         return -1;

@@ -15,6 +15,7 @@
 
 #include "lease/journal.h"
 #include "lease/leases.h"
+#include "view/view.h"
 
 enum berth_state { BERTH_EMPTY, BERTH_PREPARING, BERTH_READY, BERTH_LEASED, BERTH_ENDING, BERTH_FAILED };
 
@@ -44,6 +45,7 @@ struct berth {
     struct holds *holds;          /* what is held down on its guest; owned, for the life of the berth */
     struct display *display;      /* while leased; owned */
     const char *paused;           /* why its guest's CPUs stand, static; NULL while they run */
+    struct berth_view *view;      /* while leased; owned */
     int users;                    /* calls inside the display */
     bool acting;                  /* a thread is ending the guest now */
     bool cancelled;               /* the create under way is to give up */
@@ -77,6 +79,25 @@ void berth_leave(struct leases *leases, struct berth *berth, enum berth_state st
  * berth.
  */
 int berth_bring_up(struct leases *leases, struct berth *berth, struct display **display, struct error *err);
+
+/* A lease's guest view, and what it reaches the lease by. */
+struct berth_view {
+    struct view *view; /* owned */
+    struct leases *leases;
+    struct berth *berth;
+    char id[LEASE_ID_SIZE];
+};
+
+/* Opens the view of the lease that a berth is about to hold. *Owned*: berth_view_end(), berth_view_free(). */
+struct berth_view *berth_view_open(struct leases *leases, struct berth *berth,
+                                   const struct journal_record *record, int64_t expires_boot_ms,
+                                   struct error *err);
+
+/* Sends the viewers away and closes the listener. Called without locks. view may be NULL in both. */
+void berth_view_end(struct berth_view *view, enum lease_reason reason);
+
+/* Frees it, when nobody is inside the display any more. */
+void berth_view_free(struct berth_view *view);
 
 /* Removes whatever there is of the berth's guest: domain (seen to be gone), overlay, console log. */
 int berth_take_down(struct leases *leases, struct berth *berth, struct error *err);

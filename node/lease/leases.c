@@ -297,6 +297,7 @@ static void describe(const struct berth *berth, struct lease_document *lease)
         .shape = record->shape,
         .started_ms = record->started_ms,
         .expires_ms = record->expires_ms,
+        .viewer_port = berth->view ? view_port(berth->view->view) : 0,
     };
     memcpy(lease->id, record->id, sizeof lease->id);
 }
@@ -315,14 +316,20 @@ static int go_live(struct leases *leases, struct berth *berth, const struct leas
     record.started_ms = clock_realtime_ms();
     record.expires_ms = ttl_s < 0 ? 0 : record.started_ms + ttl_s * 1000;
     journal_stamp(&record);
-    if (journal_write(&leases->journal, &record, err) < 0)
+    int64_t expires_boot_ms = ttl_s < 0 ? CLOCK_NEVER : now_boot_ms + ttl_s * 1000;
+    struct berth_view *view = berth_view_open(leases, berth, &record, expires_boot_ms, err);
+    if (!view || journal_write(&leases->journal, &record, err) < 0) {
+        berth_view_end(view, REASON_GRACEFUL);
+        berth_view_free(view);
         return -1;
+    }
     LOCK_SCOPE(&berth->mutex);
     berth->record = record;
     berth->since_boot_ms = now_boot_ms;
-    berth->expires_boot_ms = ttl_s < 0 ? CLOCK_NEVER : now_boot_ms + ttl_s * 1000;
+    berth->expires_boot_ms = expires_boot_ms;
     berth->display = display;
     display_set_paused(display, berth->paused); /* an event while it was not the berth's yet */
+    berth->view = view;
     berth_enter(berth, BERTH_LEASED, NULL);
     return 0;
 }
@@ -496,6 +503,20 @@ int leases_end(struct leases *leases, const char *id, const struct pairing_grant
         }
     }
     return leases_receipt(leases, id, grant, receipt, err);
+}
+
+int leases_view(struct leases *leases, const char *id, const struct pairing_grant *grant, enum view_mode mode,
+                struct leases_ticket *ticket, struct error *err)
+{
+    struct berth *berth = lock_berth(leases, id, grant);
+    bool open = berth && berth->view;
+    if (open) {
+        ticket->port = view_port(berth->view->view);
+        view_ticket(berth->view->view, mode, grant->id, ticket->ticket);
+    }
+    if (berth)
+        pthread_mutex_unlock(&berth->mutex);
+    return open ? 0 : no_such_lease(err);
 }
 
 /* --- through the display --------------------------------------------------------------------------- */

@@ -22,6 +22,7 @@
 #include "pairing/pairing.h"
 #include "protocol/action.h"
 #include "protocol/lease.h"
+#include "view/view.h"
 
 struct leases; /* opaque */
 
@@ -30,7 +31,9 @@ struct leases_options {
     const char *node_id;
     struct hypervisor *hypervisor;
     struct eligibility *eligibility;
-    struct audit *audit; /* NULL: none is kept */
+    struct audit *audit;     /* NULL: none is kept */
+    struct pairing *pairing; /* whose tokens reach the guest views */
+    const char *view_assets; /* folder of their page */
 };
 
 /*
@@ -106,6 +109,16 @@ int leases_perform(struct leases *leases, const char *id, const struct pairing_g
 /* What changed on the lease's screen; see display_changes(). */
 int leases_changes(struct leases *leases, const char *id, const struct pairing_grant *grant, uint64_t since,
                    struct display_changes *changes, struct error *err);
+
+/* A way into the lease's guest view. */
+struct leases_ticket {
+    uint16_t port;
+    char ticket[VIEW_SECRET_SIZE];
+};
+
+/* Makes a ticket for the lease's guest view, good once and for VIEW_TICKET_S. */
+int leases_view(struct leases *leases, const char *id, const struct pairing_grant *grant, enum view_mode mode,
+                struct leases_ticket *ticket, struct error *err);
 
 /* How many berths there are; fixed for the life of the node. */
 size_t leases_berths(const struct leases *leases);

@@ -108,6 +108,11 @@ static void put_time(json_t *object, const char *key, int64_t realtime_ms)
     json_object_set_new(object, key, json_string(text));
 }
 
+void lease_viewer_url(uint16_t port, char url[LEASE_URL_SIZE])
+{
+    snprintf(url, LEASE_URL_SIZE, "http://127.0.0.1:%u/", port);
+}
+
 json_t *lease_encode(const struct lease_document *lease)
 {
     json_t *object = json_pack("{s:s, s:s, s:o}", "id", lease->id, "state", lease->live ? "live" : "ended",
@@ -117,8 +122,11 @@ json_t *lease_encode(const struct lease_document *lease)
     put_time(object, "expires_at", lease->expires_ms);
     if (!lease->live && lease->reason)
         json_object_set_new(object, "reason", json_string(lease->reason));
-    if (lease->live && lease->viewer_url)
-        json_object_set_new(object, "viewer_url", json_string(lease->viewer_url));
+    if (lease->live && lease->viewer_port) {
+        char url[LEASE_URL_SIZE];
+        lease_viewer_url(lease->viewer_port, url);
+        json_object_set_new(object, "viewer_url", json_string(url));
+    }
     return object;
 }
 

@@ -266,6 +266,8 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         return;
     if (pending->authorized && pending->server->options.completed)
         pending->server->options.completed(&pending->exchange);
+    if (pending->exchange.upgrade.release)
+        pending->exchange.upgrade.release(pending->exchange.upgrade.context);
     if (pending->body) /* it may have held a pairing code or what somebody typed */
         explicit_bzero(pending->body, pending->body_size);
     free(pending->body);

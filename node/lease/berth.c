@@ -48,6 +48,24 @@ int berth_take_down(struct leases *leases, struct berth *berth, struct error *er
     return 0;
 }
 
+bool berth_undo(struct leases *leases, struct berth *berth, const char *why)
+{
+    struct error err = ERROR_INIT;
+    bool undone = berth_take_down(leases, berth, &err) == 0 &&
+                  journal_remove(&leases->journal, berth->record.id, &err) == 0;
+    if (!undone)
+        log_error("lease", "after a failed create: %s", err.text);
+    pthread_mutex_lock(&berth->mutex);
+    if (why)
+        snprintf(berth->reason, sizeof berth->reason, "%.250s", why);
+    if (!undone && berth->state != BERTH_ENDING)
+        berth_enter(berth, BERTH_ENDING, NULL);
+    pthread_mutex_unlock(&berth->mutex);
+    if (undone)
+        berth_leave(leases, berth, BERTH_FAILED); /* from here on its record may be another create's */
+    return undone;
+}
+
 void berth_close_display(struct berth *berth)
 {
     pthread_mutex_lock(&berth->mutex);

@@ -49,7 +49,6 @@ struct berth {
     int users;                    /* calls inside the display */
     bool acting;                  /* a thread is ending the guest now */
     bool cancelled;               /* the create under way is to give up */
-    bool gone;                    /* libvirt said that the domain stopped */
 };
 
 struct leases {
@@ -61,6 +60,8 @@ struct leases {
     pthread_mutex_t mutex; /* guards parked, stopping and who takes which berth */
     bool parked;
     bool stopping;
+    int enders;           /* threads of the keeper that end a lease */
+    int64_t compacted_ms; /* monotonic: when the journal was compacted last */
     pthread_t keeper;
     bool keeper_started;
     pthread_cond_t keeper_wake; /* with mutex */
@@ -75,8 +76,8 @@ void berth_leave(struct leases *leases, struct berth *berth, enum berth_state st
 
 /*
  * Starts a guest for the berth's record and returns when it is usable; `display` is then open. The berth is
- * preparing and this thread its owner. On failure nothing of the guest remains. Shows its phases on the
- * berth.
+ * preparing and this thread its owner. What is there after a failure berth_undo() takes away. Shows its
+ * phases on the berth.
  */
 int berth_bring_up(struct leases *leases, struct berth *berth, struct display **display, struct error *err);
 
@@ -130,6 +131,20 @@ void berth_set_paused(struct berth *berth, const char *why);
 
 /* Asks libvirt whether a guest that is taken for paused still is: an event may have been lost. */
 void berth_ask_paused(struct leases *leases, struct berth *berth);
+
+/*
+ * Undoes a create: nothing of its guest remains, then its record goes and the berth is free (failed, with the
+ * reason). Where the guest does not go the berth is ending, and the keeper calls again. The berth is
+ * preparing or ending and its lease was never live. Returns whether it is done.
+ */
+bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
+
+/*
+ * Undoes a create: nothing of its guest remains, then its record goes and the berth is free (failed, with the
+ * reason). Where the guest does not go the berth is ending, and the keeper calls again. The berth is
+ * preparing or ending and its lease was never live. Returns whether it is done.
+ */
+bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
 
 /* Occupancy so far, milliseconds. With berth.mutex held, while leased. */
 int64_t berth_occupied_ms(const struct berth *berth);

@@ -25,7 +25,7 @@ static int enter_phase(struct berth *berth, const char *phase, struct error *err
 {
     LOCK_SCOPE(&berth->mutex);
     if (berth->cancelled)
-        return error_set(err, ERROR_GUEST_FAILED, "the node is stopping");
+        return error_set(err, ERROR_GUEST_FAILED, "the create was cancelled");
     berth->phase = phase;
     pthread_cond_broadcast(&berth->changed);
     return 0;
@@ -169,9 +169,6 @@ int berth_bring_up(struct leases *leases, struct berth *berth, struct display **
         return 0;
 
     log_console(berth);
-    struct error undo = ERROR_INIT;
-    if (berth_take_down(leases, berth, &undo) < 0)
-        log_error("lease", "after a failed start: %s", undo.text);
     /* What the display or the image said about it is of no other use to the caller: the guest failed. */
     if (err->code != ERROR_NO_CAPACITY && err->code != ERROR_HYPERVISOR)
         err->code = ERROR_GUEST_FAILED;

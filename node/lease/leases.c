@@ -16,22 +16,17 @@
 #include "guest/guest.h"
 #include "lease/berth.h"
 
-enum { BERTHS_MAX = 64 };
+/* How long a create waits for a berth that is being freed: a guest is gone within a second, usually. */
+enum { BERTHS_MAX = 64, ENDING_WAIT_MS = 10000 };
 
 /* --- opening and closing --------------------------------------------------------------------------- */
 
 static void on_guest_gone(void *context, const char *uuid)
 {
     struct leases *leases = context;
-    for (size_t i = 0; i < leases->count; i++) {
-        struct berth *berth = &leases->berths[i];
-        if (strcmp(berth->uuid, uuid) != 0)
-            continue;
-        pthread_mutex_lock(&berth->mutex);
-        berth->gone = berth->state == BERTH_LEASED || berth->state == BERTH_PREPARING;
-        pthread_mutex_unlock(&berth->mutex);
-        keeper_wake(leases);
-    }
+    for (size_t i = 0; i < leases->count; i++)
+        if (strcmp(leases->berths[i].uuid, uuid) == 0)
+            keeper_wake(leases);
 }
 
 /* As many as are offered, and more while leases of a time with more of them go on. */
@@ -123,21 +118,27 @@ bool leases_left(const char *home)
     return live > 0;
 }
 
-/* Makes a create that is under way give up: its guest is taken from under it. */
-static void cancel_create(struct leases *leases, struct berth *berth)
+/*
+ * Makes a create that is under way give up: its guest is taken from under it. id: of the lease that is being
+ * made, or NULL for whichever it is. Returns when it has, true when there was one to cancel.
+ */
+static bool cancel_create(struct leases *leases, struct berth *berth, const char *id)
 {
     struct error ignored = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
-    bool preparing = berth->state == BERTH_PREPARING;
-    berth->cancelled = preparing;
+    bool preparing = berth->state == BERTH_PREPARING && (!id || strcmp(berth->record.id, id) == 0);
+    berth->cancelled |= preparing;
     pthread_mutex_unlock(&berth->mutex);
+    bool cancelled = preparing;
     while (preparing) {
         guest_destroy(leases->options.hypervisor, berth->uuid, 20000, &ignored);
         LOCK_SCOPE(&berth->mutex);
         if (berth->state == BERTH_PREPARING)
             sync_cond_wait(&berth->changed, &berth->mutex, clock_deadline(200));
         preparing = berth->state == BERTH_PREPARING;
+        cancelled = berth->cancelled; /* false: it was live before it could be told */
     }
+    return cancelled;
 }
 
 /* A lease whose end was asked for and has not finished is no longer one to leave standing. */
@@ -160,12 +161,17 @@ void leases_stop(struct leases *leases, bool end_leases)
         struct berth *berth = &leases->berths[i];
         struct lease_receipt receipt;
         struct error err = ERROR_INIT;
-        cancel_create(leases, berth);
+        cancel_create(leases, berth, NULL);
         pthread_mutex_lock(&berth->mutex);
         bool held = berth->state == BERTH_LEASED || berth->state == BERTH_ENDING;
+        bool undone = held && berth->record.state == JOURNAL_CREATING;
         char id[LEASE_ID_SIZE];
         memcpy(id, berth->record.id, sizeof id);
         pthread_mutex_unlock(&berth->mutex);
+        if (undone) {
+            berth_undo(leases, berth, NULL);
+            continue;
+        }
         if (held && !end_leases) {
             berth_leave_standing(leases, berth);
             held = berth_is_ending(berth);
@@ -245,9 +251,24 @@ static int64_t given(int64_t value, int64_t otherwise)
     return value == -1 ? otherwise : value;
 }
 
-/* Takes a berth for a create; its record then belongs to this thread. */
-static struct berth *take_berth(struct leases *leases, struct error *err)
+/* With leases.mutex held: a berth whose guest is about to be gone, or NULL. */
+static struct berth *find_ending(struct leases *leases)
 {
+    for (size_t i = 0; i < leases->offered; i++) {
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        if (leases->berths[i].state == BERTH_ENDING)
+            return &leases->berths[i];
+    }
+    return NULL;
+}
+
+/*
+ * Takes a berth for a create; its record then belongs to this thread. With none free, *ending is one that
+ * will be free soon, or NULL.
+ */
+static struct berth *try_berth(struct leases *leases, struct berth **ending, struct error *err)
+{
+    *ending = NULL;
     LOCK_SCOPE(&leases->mutex);
     if (!leases->parked || leases->stopping) {
         error_set(err, ERROR_UNPARKED,
@@ -256,17 +277,35 @@ static struct berth *take_berth(struct leases *leases, struct error *err)
     }
     struct berth *berth = find_empty(leases);
     if (!berth) {
-        error_set(err, ERROR_LEASE_LIVE, "every berth of this node is taken by a lease; end it or wait");
+        *ending = find_ending(leases);
+        error_set(err, ERROR_LEASE_LIVE, "every berth of this node is taken by a lease; %s",
+                  *ending ? "one is being ended: ask again in some seconds" : "end it or wait");
         return NULL;
     }
     LOCK_SCOPE(&berth->mutex);
     berth->record = (struct journal_record){.state = JOURNAL_CREATING, .berth = berth->n};
-    berth->cancelled = berth->gone = false;
+    berth->cancelled = false;
     berth->paused = NULL;
     berth->reason[0] = '\0';
     hypervisor_hold(leases->options.hypervisor); /* until the berth is empty again */
     berth_enter(berth, BERTH_PREPARING, "define");
     return berth;
+}
+
+/* As try_berth(); a lease that is being ended is waited for, for a while. */
+static struct berth *take_berth(struct leases *leases, struct error *err)
+{
+    int64_t deadline_ms = clock_deadline(ENDING_WAIT_MS);
+    for (;;) {
+        struct berth *ending;
+        struct berth *berth = try_berth(leases, &ending, err);
+        if (berth || !ending || clock_left_ms(deadline_ms) == 0)
+            return berth;
+        LOCK_SCOPE(&ending->mutex);
+        while (ending->state == BERTH_ENDING)
+            if (!sync_cond_wait(&ending->changed, &ending->mutex, deadline_ms))
+                break;
+    }
 }
 
 /* The checks that come after "is a berth free" in CONTRACT.md section 3; fills the record when they pass. */
@@ -334,19 +373,6 @@ static int go_live(struct leases *leases, struct berth *berth, const struct leas
     return 0;
 }
 
-/* Undoes a create that failed and keeps the reason on the berth. */
-static void give_back(struct leases *leases, struct berth *berth, const struct error *why)
-{
-    struct error undo = ERROR_INIT;
-    if (journal_remove(&leases->journal, berth->record.id, &undo) < 0)
-        log_error("lease", "%s", undo.text);
-    pthread_mutex_lock(&berth->mutex);
-    snprintf(berth->reason, sizeof berth->reason, "%.250s", why->text);
-    pthread_mutex_unlock(&berth->mutex);
-    log_warning("lease", "%s was not created: %s", berth->record.id, why->text);
-    berth_leave(leases, berth, BERTH_FAILED); /* from here on its record may be another create's */
-}
-
 int leases_create(struct leases *leases, const struct lease_request *request,
                   const struct pairing_grant *grant, struct lease_document *lease, struct error *err)
 {
@@ -372,14 +398,13 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     if (made == 0)
         made = go_live(leases, berth, request, display, err);
     if (made < 0 && display) {
-        struct error undo = ERROR_INIT;
         display_shutdown(display);
         display_close(display);
-        if (berth_take_down(leases, berth, &undo) < 0)
-            log_error("lease", "%s", undo.text);
     }
     if (made < 0) {
-        give_back(leases, berth, err);
+        log_warning("lease", "%s was not created: %s", berth->record.id, err->text);
+        berth_undo(leases, berth, err->text);
+        keeper_wake(leases); /* to go on trying, where something of it is left */
         return -1;
     }
     fault_point("create.live");
@@ -414,7 +439,22 @@ static struct berth *lock_berth(struct leases *leases, const char *id, const str
         struct berth *berth = &leases->berths[i];
         pthread_mutex_lock(&berth->mutex);
         if ((berth->state == BERTH_LEASED || berth->state == BERTH_ENDING) &&
-            strcmp(berth->record.id, id) == 0 && may_reach(&berth->record, grant))
+            berth->record.state != JOURNAL_CREATING && strcmp(berth->record.id, id) == 0 &&
+            may_reach(&berth->record, grant))
+            return berth;
+        pthread_mutex_unlock(&berth->mutex);
+    }
+    return NULL;
+}
+
+/* The same for a lease that is being made and that nobody was told of but by /v1/node. */
+static struct berth *lock_making(struct leases *leases, const char *id, const struct pairing_grant *grant)
+{
+    for (size_t i = 0; i < leases->count; i++) {
+        struct berth *berth = &leases->berths[i];
+        pthread_mutex_lock(&berth->mutex);
+        if (berth->state == BERTH_PREPARING && strcmp(berth->record.id, id) == 0 &&
+            may_reach(&berth->record, grant))
             return berth;
         pthread_mutex_unlock(&berth->mutex);
     }
@@ -492,7 +532,15 @@ int leases_receipt(struct leases *leases, const char *id, const struct pairing_g
 int leases_end(struct leases *leases, const char *id, const struct pairing_grant *grant,
                enum lease_reason reason, struct lease_receipt *receipt, struct error *err)
 {
-    struct berth *berth = lock_berth(leases, id, grant);
+    struct berth *berth = lock_making(leases, id, grant);
+    if (berth) {
+        pthread_mutex_unlock(&berth->mutex);
+        if (cancel_create(leases, berth, id))
+            return error_set(
+                err, ERROR_NOT_FOUND,
+                "the lease was still being made: its create is cancelled, and there is no receipt");
+    }
+    berth = lock_berth(leases, id, grant);
     if (berth) {
         pthread_mutex_unlock(&berth->mutex);
         if (berth_end(leases, berth, id, reason, receipt, err) == 0)
@@ -609,6 +657,7 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
         .paused = berth->state == BERTH_LEASED ? berth->paused : NULL,
     };
     memcpy(status->reason, berth->reason, sizeof status->reason);
-    if (berth->state == BERTH_LEASED)
+    status->live = berth->state == BERTH_LEASED;
+    if (berth->state == BERTH_PREPARING || berth->state == BERTH_LEASED || berth->state == BERTH_ENDING)
         memcpy(status->lease_id, berth->record.id, sizeof status->lease_id);
 }

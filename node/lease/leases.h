@@ -129,7 +129,8 @@ struct berth_status {
     int64_t since_ms;             /* monotonic: when the state began */
     const char *paused;           /* static: why the CPUs of a lease's guest stand; NULL while they run */
     char reason[256];             /* of failed and of an ending that does not finish; else "" */
-    char lease_id[LEASE_ID_SIZE]; /* of a live lease, else "" */
+    char lease_id[LEASE_ID_SIZE]; /* of the lease that is made, live or ending, else "" */
+    bool live;                    /* it is live */
 };
 void leases_status(struct leases *leases, size_t berth, struct berth_status *status);
 

@@ -67,8 +67,8 @@ struct hands {
 struct hands_key {
     uint8_t scancode;
     bool down;
-    bool lift; /* releases what another party holds */
-    bool ends; /* with it a character of a text is complete */
+    bool lift;   /* releases what another party holds */
+    bool enters; /* with it a character of a text is in the guest */
 };
 
 /* One display_perform() under way; on its caller's stack. */
@@ -79,7 +79,7 @@ struct hand {
     uint32_t width, height; /* of the screen, as it was when the action began */
     struct hands_key chunk[KEYS_CHUNK];
     size_t chunk_count;
-    size_t typed; /* characters of the present text that are sent whole */
+    size_t typed; /* characters of the present text that have been sent */
 };
 
 /* Sets up and takes down what belongs to a session. */
@@ -120,11 +120,17 @@ int keyboard_send(struct hand *hand, uint16_t key, bool down, struct error *err)
 /* Modifiers (of enum action_modifier) go down in one order and come up in the opposite one. */
 int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err);
 
-/* Marks the last gathered event as the end of a character; see hand.typed. */
+/* Marks the last gathered event as the one that enters a character; see hand.typed. */
 void keyboard_mark(struct hand *hand);
 
 /* Releases the modifiers that other parties hold down, so that a text does not become a shortcut. */
 int keyboard_lift_others(struct hand *hand, struct error *err);
+
+/*
+ * At a moment without a key of ours down: lets connections to QEMU end that wait for one, and does not go on
+ * before QEMU has noticed.
+ */
+int keyboard_pause(struct hand *hand, struct error *err);
 
 /* Posts what is gathered, and waits until QEMU's queue is empty; to `prove` it, with room for error. */
 int keyboard_drain(struct hand *hand, bool prove, struct error *err);

@@ -6,12 +6,12 @@
 #include "display/session.h"
 #include "protocol/keys.h"
 
-#define KEY_US       10250 /* QEMU's key delay, and what its millisecond timer rounds up */
-#define LATENESS_MAX 20000
-#define STALL_US     5000  /* an answer later than this is a stall, not noise */
-#define LOOK_US      20000 /* how often a draining queue is looked after */
-#define SLACK_US     20000 /* where proof is asked for: how much later than reckoned an event may be delivered \
-                            */
+#define KEY_US   10250 /* QEMU's key delay, and what its millisecond timer rounds up */
+#define STALL_US 5000  /* an answer later than this is a stall, not noise */
+#define LOOK_US  20000 /* how often a draining queue is looked after */
+#define SLACK_US                                                                                             \
+    20000 /* where proof is asked for: how much later than reckoned an event may be delivered                \
+           */
 
 static const enum action_modifier modifier_order[] = {MODIFIER_CTRL, MODIFIER_ALT, MODIFIER_SHIFT,
                                                       MODIFIER_SUPER};
@@ -71,7 +71,10 @@ uint64_t keyboard_delivered(const struct display *display)
     return hands->keys_sent - behind;
 }
 
-/* Sends bytes, waits for QEMU to have processed them, and learns from how long that took. The mutex is held.
+/*
+ * Sends bytes, waits for QEMU to have processed them, and learns from how long that took. The mutex is held.
+ * A ping waits for four threads to be woken one after the other, QEMU's timer for one: half of the ping is
+ * more than the timer's own lateness. A stall moves the end of the queue by all of it.
  */
 static int post_and_learn(struct hand *hand, const unsigned char *bytes, size_t size, struct error *err)
 {
@@ -81,7 +84,7 @@ static int post_and_learn(struct hand *hand, const unsigned char *bytes, size_t 
     if (ping == 0 || hand_await(hand, ping, err) < 0)
         return -1;
     int64_t took_us = clock_monotonic_us() - sent_us;
-    int64_t late_us = took_us < LATENESS_MAX ? took_us : LATENESS_MAX;
+    int64_t late_us = (took_us < STALL_US ? took_us : STALL_US) / 2;
     hands->lateness_us += (late_us - hands->lateness_us) / 8;
     if (took_us > STALL_US && hands->drained_us > sent_us)
         hands->drained_us += took_us;
@@ -152,7 +155,7 @@ static int flush(struct hand *hand, struct error *err)
     for (size_t i = 0; i < count; i++) {
         key_bytes(hand->chunk[i].scancode, hand->chunk[i].down, bytes + i * HANDS_KEY_BYTES);
         note_hold(&display->hands, &hand->chunk[i]);
-        hand->typed += hand->chunk[i].ends;
+        hand->typed += hand->chunk[i].enters;
     }
     extend_queue(display, count);
     return post_and_learn(hand, bytes, count * HANDS_KEY_BYTES, err);
@@ -173,7 +176,7 @@ int keyboard_send(struct hand *hand, uint16_t key, bool down, struct error *err)
 
 void keyboard_mark(struct hand *hand)
 {
-    hand->chunk[hand->chunk_count - 1].ends = true;
+    hand->chunk[hand->chunk_count - 1].enters = true;
 }
 
 int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err)
@@ -215,6 +218,24 @@ int keyboard_lift_others(struct hand *hand, struct error *err)
         if (scancode && gather(hand, (struct hands_key){.scancode = scancode, .lift = true}, err) < 0)
             return -1;
     }
+    return 0;
+}
+
+/*
+ * QEMU has seen a connection end once it has answered two pings: the first may have been read in the round of
+ * its main loop that was under way.
+ */
+int keyboard_pause(struct hand *hand, struct error *err)
+{
+    if (!holds_waiting(hand->display->hands.holds))
+        return 0;
+    if (flush(hand, err) < 0)
+        return -1;
+    holds_sweep(hand->display->hands.holds);
+    LOCK_SCOPE(&hand->display->mutex);
+    for (int i = 0; i < 2; i++)
+        if (post_and_learn(hand, NULL, 0, err) < 0)
+            return -1;
     return 0;
 }
 

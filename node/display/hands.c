@@ -54,6 +54,7 @@ void display_set_paused(struct display *display, const char *why)
     LOCK_SCOPE(&display->mutex);
     struct hands *hands = &display->hands;
     snprintf(hands->paused, sizeof hands->paused, "%s", why ? why : "");
+    hands->due_us = clock_monotonic_us() + KEY_US; /* the timer stood with the guest */
     if (!why && hands->owing)
         hands_release(display);
     pthread_cond_broadcast(&display->changed);
@@ -146,39 +147,84 @@ static int ask_agent(struct hand *hand, struct error *err)
     }
 }
 
-int hand_confirm(struct hand *hand, struct error *err)
+static void *ask(void *argument)
+{
+    struct hand *hand = argument;
+    struct error err = ERROR_INIT;
+    int result = ask_agent(hand, &err);
+    LOCK_SCOPE(&hand->display->mutex);
+    hand->question.result = result;
+    hand->question.err = err;
+    hand->question.answered = true;
+    pthread_cond_broadcast(&hand->display->changed);
+    return NULL;
+}
+
+static void take(struct hands *hands, uint64_t keys, uint64_t moves)
+{
+    hands->keys_taken = keys > hands->keys_taken ? keys : hands->keys_taken;
+    hands->moves_taken = moves > hands->moves_taken ? moves : hands->moves_taken;
+}
+
+int hand_ask(struct hand *hand, struct error *err)
+{
+    struct hands *hands = &hand->display->hands;
+    struct hand_question *question = &hand->question;
+    uint64_t keys = hands->keys_delivered;
+    uint64_t moves = hand->display->echoes >= hands->move_ping ? hands->moves_sent : hands->moves_taken;
+    if (!hands->assist.confirm)
+        take(hands, keys, moves);
+    if (question->asked || (keys <= hands->keys_taken && moves <= hands->moves_taken))
+        return 0;
+    *question = (struct hand_question){.keys = keys, .moves = moves};
+    if (sync_thread_start(&question->thread, "display-ask", ask, hand, err) < 0)
+        return -1;
+    question->asked = true;
+    return 0;
+}
+
+int hand_hear(struct hand *hand, struct error *err)
+{
+    struct hand_question *question = &hand->question;
+    if (!question->answered)
+        return 0;
+    pthread_join(question->thread, NULL); /* all that it still does is to let go of the mutex, as it has */
+    question->asked = question->answered = false;
+    if (question->result < 0) {
+        *err = question->err;
+        return -1;
+    }
+    take(&hand->display->hands, question->keys, question->moves);
+    return 0;
+}
+
+void hand_join(struct hand *hand)
+{
+    if (hand->question.asked)
+        pthread_join(hand->question.thread, NULL);
+    hand->question.asked = false;
+}
+
+int hand_prove(struct hand *hand, struct error *err)
 {
     struct display *display = hand->display;
     struct hands *hands = &display->hands;
-    uint64_t keys, moves;
-    {
-        LOCK_SCOPE(&display->mutex);
-        if (hand_await(hand, hands->move_ping, err) < 0 || hand_check(hand, err) < 0)
-            return -1;
-        keys = keyboard_delivered(display);
-        moves = hands->moves_sent;
-    }
-    if (hands->assist.confirm && ask_agent(hand, err) < 0)
-        return -1;
     LOCK_SCOPE(&display->mutex);
-    if (keys > hands->keys_taken)
-        hands->keys_taken = keys;
-    if (moves > hands->moves_taken)
-        hands->moves_taken = moves;
-    return hand_check(hand, err);
-}
-
-/* Whether anything is on its way to the guest that it may not have. */
-static bool is_open(struct hand *hand)
-{
-    const struct hands *hands = &hand->display->hands;
-    LOCK_SCOPE(&hand->display->mutex);
-    return hands->keys_taken < hands->keys_sent || hands->moves_taken < hands->moves_sent;
+    if (hand_await(hand, hands->move_ping, err) < 0)
+        return -1;
+    for (;;) {
+        if (hand_check(hand, err) < 0 || hand_hear(hand, err) < 0)
+            return -1;
+        if (hands->keys_taken >= hands->keys_delivered && hands->moves_taken >= hands->moves_sent)
+            return 0;
+        if (hand_ask(hand, err) < 0)
+            return -1;
+        if (hand->question.asked && !hand->question.answered)
+            sync_cond_wait(&display->changed, &display->mutex, hand->deadline_ms);
+    }
 }
 
 int hand_settle(struct hand *hand, struct error *err)
 {
-    if (keyboard_drain(hand, true, err) < 0 || pointer_settle(hand, err) < 0)
-        return -1;
-    return is_open(hand) ? hand_confirm(hand, err) : 0;
+    return keyboard_drain(hand, err) < 0 ? -1 : hand_prove(hand, err);
 }

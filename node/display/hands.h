@@ -6,25 +6,29 @@
  * does not fit.
  *
  * QEMU's own queue holds each key event back for 10 ms behind the one before (key-delay-ms) and takes some
- * 340. What it has delivered by now is reckoned: 10 ms an event, and as late as QEMU's main loop answers our
- * pings. Pointer messages do not pass through it.
+ * 340. Pointer messages do not pass through it. What it has delivered is not reckoned by the clock, for its
+ * main loop can stand on a busy host, but proven by pings (session.h): a round of that loop reads messages
+ * and then runs timers, so when a ping that was sent after the echo of another one comes back, every timer
+ * that had run out when that other one was sent has been served. One event goes out with each turn of the
+ * timer, which is then set to 10 ms from there: 10 ms after the proof at the latest the next one is due.
  *
  * The ring of each virtio input device holds 64 entries: 32 key events (a key and a SYN), or 16 pointer
- * messages (two axes, a button, a SYN). It empties when the guest runs, and a virtual CPU can stand for
- * seconds on a busy host. No VNC client can see that, but the guest's agent can be asked: the images serve
- * the interrupts of input and of the agent on one CPU, so an answer to a ping that was sent after an event
- * was delivered proves that the ring was emptied of it. So at most KEYS_WINDOW key events and MOVES_WINDOW
- * pointer messages are ever under way unproven; the rest of a ring is for what releases, and for errors of
- * the reckoning. A ping is asked for while QEMU still has events to deliver, so that typing does not wait for
- * the agent. Keys and pointer are two devices, which the guest reads in no set order: neither goes out while
- * something of the other is unproven. Without an agent (display_assist.confirm) what was delivered counts as
- * taken.
+ * messages (two axes, a button, a SYN), and what the kernel keeps for its reader is no larger. It empties
+ * when the guest runs, and a virtual CPU can stand for seconds on a busy host. No VNC client can see that,
+ * but the guest's agent can be asked: the images serve the interrupts of input and of the agent on one CPU,
+ * and read input there, so an answer to a question that was sent after an event was delivered proves that the
+ * guest has it. So at most KEYS_WINDOW key events and MOVES_WINDOW pointer messages are ever under way
+ * unproven; the rest of a ring is for what releases, and for viewers. The agent is asked on a thread of its
+ * own while more keys go out, so typing does not wait for it. Keys and pointer are two devices, which the
+ * guest reads in no set order: neither goes out while something of the other is unproven. Without an agent
+ * (display_assist.confirm) what was delivered counts as taken.
  *
  * A paused guest gets nothing: QEMU throws input away then. What is held down is released when it runs again.
  */
 #ifndef BERTHOS_DISPLAY_HANDS_H
 #define BERTHOS_DISPLAY_HANDS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -34,8 +38,9 @@
 #include "display/holds.h"
 #include "protocol/action.h"
 
-#define KEYS_WINDOW  24
-#define KEYS_CHUNK   8 /* key events that are posted together */
+#define KEYS_WINDOW  26
+#define KEYS_CHUNK   8     /* key events that are posted together */
+#define KEY_US       10000 /* for which QEMU holds a key event back behind the one before */
 #define MOVES_WINDOW 12
 
 /* One caller of display_perform() in the queue; on its stack. */
@@ -55,20 +60,34 @@ struct hands {
     char paused[160];         /* why the guest's CPUs stand; "" while they run */
     bool owing;               /* the guest stood when something was to be released: do it when it runs */
 
-    uint64_t keys_sent, keys_taken;   /* key events handed to QEMU; of them proven to be in the guest */
-    uint64_t moves_sent, moves_taken; /* the same of pointer messages */
-    uint64_t move_ping;               /* after the last pointer message */
-    int64_t drained_us;               /* when QEMU's key queue will be empty, monotonic */
-    int64_t lateness_us;              /* how late QEMU's main loop answers, smoothed */
-    int64_t pointer_us;               /* when the next pointer message may go */
+    uint64_t keys_sent;      /* key events handed to QEMU */
+    uint64_t keys_delivered; /* of them proven to have left its queue */
+    uint64_t keys_taken;     /* of them proven to be in the guest */
+    uint64_t moves_sent;     /* pointer messages handed to QEMU */
+    uint64_t moves_taken;    /* of them proven to be in the guest */
+    uint64_t move_ping;      /* after the last pointer message */
+    int64_t due_us;          /* by when the timer of QEMU's key queue has run out, monotonic */
+    int64_t pinged_us;       /* when the last ping was sent whose echo has come */
+    int64_t pointer_us;      /* when the next pointer message may go */
 };
 
 /* A key event that is not posted yet. */
 struct hands_key {
     uint8_t scancode;
     bool down;
-    bool lift; /* releases what another party holds */
-    bool ends; /* with it a character of a text is complete */
+    bool lift;   /* releases what another party holds */
+    bool enters; /* with it a character of a text is in the guest */
+};
+
+/* A question to the guest's agent under way, on a thread of its own. The session's mutex guards all. */
+struct hand_question {
+    pthread_t thread;
+    bool asked;    /* the thread is to be joined */
+    bool answered; /* it has come back */
+    uint64_t keys; /* what a good answer proves to be taken */
+    uint64_t moves;
+    int result;
+    struct error err;
 };
 
 /* One display_perform() under way; on its caller's stack. */
@@ -79,7 +98,8 @@ struct hand {
     uint32_t width, height; /* of the screen, as it was when the action began */
     struct hands_key chunk[KEYS_CHUNK];
     size_t chunk_count;
-    size_t typed; /* characters of the present text that are sent whole */
+    size_t typed; /* characters of the present text that have been sent */
+    struct hand_question question;
 };
 
 /* Sets up and takes down what belongs to a session. */
@@ -106,8 +126,17 @@ int hand_hold_until(struct hand *hand, int64_t until_us, bool input, struct erro
 /* Waits until QEMU has processed everything up to a ping of session_post(). */
 int hand_await(struct hand *hand, uint64_t ping, struct error *err);
 
-/* Waits until the guest's kernel has all that QEMU has delivered to it. No lock is held. */
-int hand_confirm(struct hand *hand, struct error *err);
+/* Asks the agent about what is delivered and unproven, when no question is under way and there is any. */
+int hand_ask(struct hand *hand, struct error *err);
+
+/* Takes the agent's answer, when it has come. */
+int hand_hear(struct hand *hand, struct error *err);
+
+/* Waits until all that QEMU has delivered is proven. No lock is held. */
+int hand_prove(struct hand *hand, struct error *err);
+
+/* Waits for the end of a question; for the end of display_perform(). No lock is held. */
+void hand_join(struct hand *hand);
 
 /* Everything that was sent is delivered and, where there is an agent, proven. No lock is held. */
 int hand_settle(struct hand *hand, struct error *err);
@@ -120,23 +149,25 @@ int keyboard_send(struct hand *hand, uint16_t key, bool down, struct error *err)
 /* Modifiers (of enum action_modifier) go down in one order and come up in the opposite one. */
 int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err);
 
-/* Marks the last gathered event as the end of a character; see hand.typed. */
+/* Marks the last gathered event as the one that enters a character; see hand.typed. */
 void keyboard_mark(struct hand *hand);
 
 /* Releases the modifiers that other parties hold down, so that a text does not become a shortcut. */
 int keyboard_lift_others(struct hand *hand, struct error *err);
 
-/* Posts what is gathered, and waits until QEMU's queue is empty; to `prove` it, with room for error. */
-int keyboard_drain(struct hand *hand, bool prove, struct error *err);
+/*
+ * At a moment without a key of ours down: lets connections to QEMU end that wait for one, and does not go on
+ * before QEMU has noticed.
+ */
+int keyboard_pause(struct hand *hand, struct error *err);
+
+/* Posts what is gathered, and waits until QEMU's queue is empty. */
+int keyboard_drain(struct hand *hand, struct error *err);
 
 /* Writes the messages that release keys into `bytes` (HANDS_KEY_BYTES each) and reckons with them. The mutex
  * is held. */
 #define HANDS_KEY_BYTES 12
 size_t keyboard_release(struct display *display, const uint32_t *keys, size_t count, unsigned char *bytes);
-
-/* How many of the key events that were sent QEMU has delivered by now, as far as is known. The mutex is held.
- */
-uint64_t keyboard_delivered(const struct display *display);
 
 /* --- pointer.c; no lock is held --- */
 

@@ -6,13 +6,7 @@
 #include "display/session.h"
 #include "protocol/keys.h"
 
-#define KEY_US       10250 /* QEMU's key delay, and what its millisecond timer rounds up */
-#define LATENESS_MAX 20000
-#define STALL_US     5000  /* an answer later than this is a stall, not noise */
-#define LOOK_US      20000 /* how often a draining queue is looked after */
-#define SLACK_US                                                                                             \
-    20000 /* where proof is asked for: how much later than reckoned an event may be delivered                \
-           */
+#define IDLE_US 1000000 /* how long one sleeps at most for an answer that wakes */
 
 static const enum action_modifier modifier_order[] = {MODIFIER_CTRL, MODIFIER_ALT, MODIFIER_SHIFT,
                                                       MODIFIER_SUPER};
@@ -25,100 +19,74 @@ static void key_bytes(uint8_t scancode, bool down, unsigned char bytes[HANDS_KEY
     memcpy(bytes, message, HANDS_KEY_BYTES);
 }
 
-static int64_t key_us(const struct display *display)
-{
-    return KEY_US + display->hands.lateness_us;
-}
-
-/* QEMU's queue has this many events more. */
-static void extend_queue(struct display *display, size_t events)
-{
-    struct hands *hands = &display->hands;
-    int64_t now = clock_monotonic_us();
-    if (hands->drained_us < now)
-        hands->drained_us = now;
-    hands->drained_us += (int64_t)events * key_us(display);
-    hands->keys_sent += events;
-}
-
 size_t keyboard_release(struct display *display, const uint32_t *keys, size_t count, unsigned char *bytes)
 {
     for (size_t i = count; i > 0; i--) {
         key_bytes((uint8_t)keys[i - 1], false, bytes + (count - i) * HANDS_KEY_BYTES);
         holds_key(display->hands.holder, keys[i - 1], false);
     }
-    extend_queue(display, count);
+    display->hands.keys_sent += count;
     return count * HANDS_KEY_BYTES;
 }
 
-/* When QEMU has delivered all but the last `behind` events that were sent. */
-static int64_t delivered_us(const struct display *display, uint64_t behind)
-{
-    return display->hands.drained_us - (int64_t)behind * key_us(display);
-}
-
-static int64_t slack_us(const struct display *display)
-{
-    return display->hands.assist.confirm ? SLACK_US : 0;
-}
-
-uint64_t keyboard_delivered(const struct display *display)
-{
-    const struct hands *hands = &display->hands;
-    int64_t now = clock_monotonic_us() - slack_us(display);
-    uint64_t open = hands->keys_sent - hands->keys_taken, behind = 0;
-    while (behind < open && delivered_us(display, behind) > now)
-        behind++;
-    return hands->keys_sent - behind;
-}
-
-/* Sends bytes, waits for QEMU to have processed them, and learns from how long that took. The mutex is held.
+/*
+ * Sends key events (or none), waits for QEMU to have read them, and learns from the echo what has left its
+ * queue; see hands.h. The mutex is held.
  */
-static int post_and_learn(struct hand *hand, const unsigned char *bytes, size_t size, struct error *err)
+static int post(struct hand *hand, const unsigned char *bytes, size_t count, struct error *err)
 {
     struct hands *hands = &hand->display->hands;
     int64_t sent_us = clock_monotonic_us();
-    uint64_t ping = session_post(hand->display, bytes, size, err);
-    if (ping == 0 || hand_await(hand, ping, err) < 0)
+    uint64_t ping = session_post(hand->display, bytes, count * HANDS_KEY_BYTES, err);
+    if (ping == 0)
         return -1;
-    int64_t took_us = clock_monotonic_us() - sent_us;
-    int64_t late_us = took_us < LATENESS_MAX ? took_us : LATENESS_MAX;
-    hands->lateness_us += (late_us - hands->lateness_us) / 8;
-    if (took_us > STALL_US && hands->drained_us > sent_us)
-        hands->drained_us += took_us;
+    bool empty = hands->keys_delivered == hands->keys_sent;
+    hands->keys_sent += count;
+    if (hand_await(hand, ping, err) < 0)
+        return -1;
+    /* Either the timer's turn before the last, or nothing was in the way of the first of these. */
+    bool due = hands->due_us <= hands->pinged_us;
+    if (due && hands->keys_delivered < hands->keys_sent && (count == 0 || empty)) {
+        hands->keys_delivered++;
+        hands->due_us = clock_monotonic_us() + KEY_US;
+    }
+    hands->pinged_us = sent_us;
     return 0;
 }
 
-/* Waits until QEMU has delivered all but the last `behind` events, and so long after it. The mutex is held.
- */
-static int wait_delivered(struct hand *hand, uint64_t behind, int64_t after_us, struct error *err)
+/* Waits for the next thing to happen: the timer of QEMU's queue, which it proves, or an answer of the agent.
+ * The mutex is held. */
+static int follow(struct hand *hand, struct error *err)
 {
-    for (;;) {
-        int64_t left_us = delivered_us(hand->display, behind) + after_us - clock_monotonic_us();
-        if (left_us <= 0)
-            return hand_check(hand, err);
-        int64_t step_us = left_us < LOOK_US ? left_us : LOOK_US;
-        if (hand_hold_until(hand, clock_monotonic_us() + step_us, true, err) < 0 ||
-            post_and_learn(hand, NULL, 0, err) < 0)
-            return -1;
-    }
+    struct hands *hands = &hand->display->hands;
+    bool queued = hands->keys_delivered < hands->keys_sent;
+    if (queued && clock_monotonic_us() >= hands->due_us)
+        return post(hand, NULL, 0, err);
+    int64_t until_us = queued ? hands->due_us : clock_monotonic_us() + IDLE_US;
+    session_sleep_until(hand->display, until_us);
+    return 0;
 }
 
-/* Waits until `count` more events may be under way. */
+static bool has_room(const struct hands *hands, size_t count)
+{
+    return hands->keys_sent - hands->keys_taken + count <= KEYS_WINDOW;
+}
+
+/* Waits until `count` more events may be under way. The mutex is held. */
 static int make_room(struct hand *hand, size_t count, struct error *err)
 {
-    struct display *display = hand->display;
-    struct hands *hands = &display->hands;
+    struct hands *hands = &hand->display->hands;
     for (;;) {
-        {
-            LOCK_SCOPE(&display->mutex);
-            if (hands->keys_sent - hands->keys_taken + count <= KEYS_WINDOW)
-                return hand_check(hand, err);
-            /* What is still in QEMU keeps it busy while the agent answers. */
-            if (wait_delivered(hand, KEYS_WINDOW - count, slack_us(display), err) < 0)
-                return -1;
-        }
-        if (hand_confirm(hand, err) < 0)
+        if (hand_check(hand, err) < 0 || hand_hear(hand, err) < 0)
+            return -1;
+        /* The agent is asked about several at a time, while QEMU still has some to deliver. */
+        uint64_t unproven = hands->keys_delivered - hands->keys_taken;
+        bool worth = unproven >= KEYS_CHUNK || hands->keys_delivered == hands->keys_sent;
+        if (!has_room(hands, count) && worth && hand_ask(hand, err) < 0)
+            return -1;
+        if (has_room(hands, count))
+            return 0;
+        if (!hand->question.answered && follow(hand, err) < 0)
             return -1;
     }
 }
@@ -144,19 +112,18 @@ static int flush(struct hand *hand, struct error *err)
     size_t count = hand->chunk_count;
     if (count == 0)
         return 0;
-    if ((pointer_is_open(hand) && hand_confirm(hand, err) < 0) || make_room(hand, count, err) < 0)
+    if (pointer_is_open(hand) && hand_prove(hand, err) < 0)
         return -1;
     LOCK_SCOPE(&display->mutex);
-    if (hand_check(hand, err) < 0)
+    if (make_room(hand, count, err) < 0)
         return -1;
     hand->chunk_count = 0;
     for (size_t i = 0; i < count; i++) {
         key_bytes(hand->chunk[i].scancode, hand->chunk[i].down, bytes + i * HANDS_KEY_BYTES);
         note_hold(&display->hands, &hand->chunk[i]);
-        hand->typed += hand->chunk[i].ends;
+        hand->typed += hand->chunk[i].enters;
     }
-    extend_queue(display, count);
-    return post_and_learn(hand, bytes, count * HANDS_KEY_BYTES, err);
+    return post(hand, bytes, count, err);
 }
 
 static int gather(struct hand *hand, struct hands_key key, struct error *err)
@@ -174,7 +141,7 @@ int keyboard_send(struct hand *hand, uint16_t key, bool down, struct error *err)
 
 void keyboard_mark(struct hand *hand)
 {
-    hand->chunk[hand->chunk_count - 1].ends = true;
+    hand->chunk[hand->chunk_count - 1].enters = true;
 }
 
 int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err)
@@ -219,10 +186,32 @@ int keyboard_lift_others(struct hand *hand, struct error *err)
     return 0;
 }
 
-int keyboard_drain(struct hand *hand, bool prove, struct error *err)
+/*
+ * QEMU has seen a connection end once it has answered two pings: the first may have been read in the round of
+ * its main loop that was under way.
+ */
+int keyboard_pause(struct hand *hand, struct error *err)
+{
+    if (!holds_waiting(hand->display->hands.holds))
+        return 0;
+    if (flush(hand, err) < 0)
+        return -1;
+    holds_sweep(hand->display->hands.holds);
+    LOCK_SCOPE(&hand->display->mutex);
+    for (int i = 0; i < 2; i++)
+        if (post(hand, NULL, 0, err) < 0)
+            return -1;
+    return 0;
+}
+
+int keyboard_drain(struct hand *hand, struct error *err)
 {
     if (flush(hand, err) < 0)
         return -1;
+    struct hands *hands = &hand->display->hands;
     LOCK_SCOPE(&hand->display->mutex);
-    return wait_delivered(hand, 0, prove ? slack_us(hand->display) : 0, err);
+    while (hands->keys_delivered < hands->keys_sent)
+        if (hand_check(hand, err) < 0 || follow(hand, err) < 0)
+            return -1;
+    return hand_check(hand, err);
 }

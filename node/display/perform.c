@@ -150,12 +150,16 @@ static int type_by_keys(struct hand *hand, const struct action *action, struct e
             return error_set(err, ERROR_UNTYPABLE, "the text holds a character that cannot be typed exactly");
         if (keyboard_modifiers(hand, held & ~chord.modifiers, false, err) < 0 ||
             keyboard_modifiers(hand, chord.modifiers & ~held, true, err) < 0 ||
-            keyboard_send(hand, chord.key, true, err) < 0 || keyboard_send(hand, chord.key, false, err) < 0)
+            keyboard_send(hand, chord.key, true, err) < 0)
             return -1;
         keyboard_mark(hand);
+        if (keyboard_send(hand, chord.key, false, err) < 0)
+            return -1;
         held = chord.modifiers;
+        if (!held && keyboard_pause(hand, err) < 0)
+            return -1;
     }
-    return keyboard_modifiers(hand, held, false, err) < 0 ? -1 : keyboard_drain(hand, false, err);
+    return keyboard_modifiers(hand, held, false, err) < 0 ? -1 : keyboard_drain(hand, err);
 }
 
 /* After everything that was sent before, which its own way into the guest would overtake. */
@@ -210,7 +214,7 @@ static int perform_hold(struct hand *hand, const struct action *action, struct e
     for (size_t k = 0; k < action->key_count; k++)
         if (action->keys[k].key && keyboard_send(hand, action->keys[k].key, true, err) < 0)
             return -1;
-    if (keyboard_drain(hand, false, err) < 0 || pass_time(hand, action->duration_ms, true, err) < 0)
+    if (keyboard_drain(hand, err) < 0 || pass_time(hand, action->duration_ms, true, err) < 0)
         return -1;
     for (size_t k = action->key_count; k > 0; k--)
         if (action->keys[k - 1].key && keyboard_send(hand, action->keys[k - 1].key, false, err) < 0)
@@ -315,12 +319,13 @@ static int perform_one(struct hand *hand, const struct display_request *request,
         return -1;
     if (!performers[action->kind].input)
         return performers[action->kind].perform(hand, action, err);
+    holds_press(hand->display->hands.holds, true);
     if ((performers[action->kind].clean && keyboard_lift_others(hand, err) < 0) ||
         keyboard_modifiers(hand, action->modifiers, true, err) < 0 ||
         performers[action->kind].perform(hand, action, err) < 0 || pointer_settle(hand, err) < 0 ||
         keyboard_modifiers(hand, action->modifiers, false, err) < 0)
         return -1;
-    return keyboard_drain(hand, false, err);
+    return keyboard_drain(hand, err);
 }
 
 /* What the guest's helper can do. */
@@ -398,8 +403,10 @@ static int perform_all(struct hand *hand, const struct display_request *request,
     bool failed = false;
     while (!failed && outcome->done < request->count) {
         failed = perform_one(hand, request, outcome->done, err) < 0;
+        holds_press(display->hands.holds, false);
         outcome->done += !failed;
     }
+    hand_join(hand);
     pthread_mutex_lock(&display->mutex);
     display->hands.stop = NULL;
     if (failed)

@@ -146,6 +146,7 @@ static void take(struct daemon *daemon, int fd)
 {
     size_t size;
     const char *text = typist_take(&daemon->typist, &size);
+    daemon->typist.by_method &= !text;
     if (text && send(fd, text, size, MSG_NOSIGNAL) != (ssize_t)size)
         daemon->typist.taken = false; /* half a text is none: its reader waits a second for the rest */
 }
@@ -165,6 +166,8 @@ static void accept_one(struct daemon *daemon)
         answer(request.fd, "the request is no line", 0);
     } else if (strcmp(request.line, "take") == 0) {
         take(daemon, request.fd);
+    } else if (strcmp(request.line, "focus") == 0) {
+        typist_focus_moved(&daemon->typist);
     } else if (strcmp(request.line, "release") == 0) {
         daemon->typist.stopped = true;
         answer(request.fd, NULL, 0);
@@ -181,10 +184,12 @@ static void accept_one(struct daemon *daemon)
     close(request.fd);
 }
 
-static void serve_x(struct daemon *daemon)
+/* Whether there was anything. */
+static bool serve_x(struct daemon *daemon)
 {
     xcb_generic_event_t *event;
-    while ((event = xcb_poll_for_event(daemon->x)) != NULL) {
+    bool any = false;
+    for (; (event = xcb_poll_for_event(daemon->x)) != NULL; any = true) {
         if (!method_event(daemon->method, event))
             typist_event(&daemon->typist, event);
         free(event);
@@ -193,18 +198,18 @@ static void serve_x(struct daemon *daemon)
         fprintf(stderr, "the X server is gone\n");
         exit(1); /* systemd starts both anew */
     }
+    xcb_flush(daemon->x);
+    return any;
 }
 
-/* Serves what comes until the time, or the first of it. The X queue first: replies may have filled it unseen.
+/* Serves what comes until the time, or the first of it. Events may wait unseen behind a reply: they go first.
  */
 static void serve(void *context, int64_t until_ms)
 {
     struct daemon *daemon = context;
-    serve_x(daemon);
-    xcb_flush(daemon->x);
+    if (serve_x(daemon))
+        return;
     int64_t left_ms = until_ms - typist_now_ms();
-    if (daemon->typist.taken || daemon->typist.answered)
-        left_ms = 0;
     struct pollfd sources[] = {
         {.fd = xcb_get_file_descriptor(daemon->x), .events = POLLIN},
         {.fd = LISTEN_FD, .events = POLLIN},
@@ -217,13 +222,14 @@ static void serve(void *context, int64_t until_ms)
     if (sources[1].revents)
         accept_one(daemon);
     serve_x(daemon);
-    xcb_flush(daemon->x);
 }
 
 static const char *take_for_method(void *context, size_t *size)
 {
     struct daemon *daemon = context;
-    return typist_take(&daemon->typist, size);
+    const char *text = typist_take(&daemon->typist, size);
+    daemon->typist.by_method |= text != NULL;
+    return text;
 }
 
 static _Noreturn void give_up(const char *what)
@@ -251,8 +257,6 @@ int main(void)
         give_up("another input method has the name");
     if (!focus_open(&daemon.typist.focus))
         give_up("the X server gives no atoms");
-    for (;;) {
-        daemon.typist.taken = daemon.typist.answered = false;
+    for (;;)
         serve(&daemon, INT64_MAX);
-    }
 }

@@ -1,6 +1,9 @@
 /*
  * im-berthos.so: the GTK 3 input method through which Chromium (and any GTK program here) takes text.
  *
+ * It tells the daemon of each change of the focus between the program's fields: Chromium's browser process
+ * learns of one some time after the key that made it, and until then a commit may go to the field before.
+ *
  * When the trigger key arrives, it fetches the text that waits with the daemon and commits it: synchronously,
  * between the key events before and after, in the one place where the program knows which of its fields has
  * the focus. All other keys go GTK's usual way (GtkIMContextSimple: compose sequences and dead keys).
@@ -30,9 +33,9 @@ struct context_class {
 static GType context_type;
 static GtkIMContextClass *simple_class;
 
-static int ask_daemon(void)
+/* Sends one request. The connection for its answer, or -1. */
+static int ask_daemon(const char *request)
 {
-    static const char request[] = "take\n";
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = HANDS_SOCKET};
     struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -41,16 +44,23 @@ static int ask_daemon(void)
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
-        send(fd, request, sizeof request - 1, MSG_NOSIGNAL) == sizeof request - 1)
+        send(fd, request, strlen(request), MSG_NOSIGNAL) == (ssize_t)strlen(request))
         return fd;
     close(fd);
     return -1;
 }
 
+static void tell_focus(void)
+{
+    int fd = ask_daemon("focus\n");
+    if (fd >= 0)
+        close(fd);
+}
+
 /* The text that waits; NULL when none does. Free it with g_free(). */
 static char *take_text(void)
 {
-    int fd = ask_daemon();
+    int fd = ask_daemon("take\n");
     if (fd < 0)
         return NULL;
     char *text = g_malloc(HANDS_TEXT_MAX_BYTES + 1);
@@ -84,11 +94,27 @@ static gboolean filter_key(GtkIMContext *context, GdkEventKey *event)
     return simple_class->filter_keypress(context, event);
 }
 
+static void focus_in(GtkIMContext *context)
+{
+    tell_focus();
+    if (simple_class->focus_in)
+        simple_class->focus_in(context);
+}
+
+static void focus_out(GtkIMContext *context)
+{
+    tell_focus();
+    if (simple_class->focus_out)
+        simple_class->focus_out(context);
+}
+
 static void init_class(gpointer class, gpointer data)
 {
     (void)data;
     simple_class = g_type_class_peek_parent(class);
     GTK_IM_CONTEXT_CLASS(class)->filter_keypress = filter_key;
+    GTK_IM_CONTEXT_CLASS(class)->focus_in = focus_in;
+    GTK_IM_CONTEXT_CLASS(class)->focus_out = focus_out;
 }
 
 /* What GTK calls in a module (gtkimmodule.h). */

@@ -12,6 +12,8 @@ enum {
     AGAIN_MS_MAX = 400,
     ASCII_HOPE_MS = 250, /* for a field to get the focus, where keys would do too */
     TEXT_HOPE_MS = 2500, /* and where they would not */
+    MOVE_MS = 600,       /* for the word that a Tab has moved the focus */
+    MOVED_QUIET_MS = 40, /* and after the last such word: Chromium says it in two or three steps */
 };
 
 int64_t typist_now_ms(void)
@@ -104,38 +106,66 @@ static bool offer(struct typist *typist, const char *text, size_t size, int hope
     return typist->taken;
 }
 
-/*
- * One step: a key, a run, or some keys of a run that nobody takes. Gives the bytes that were entered, 0 when
- * none could be. *hope_ms: how long a field may take to get the focus.
- */
-static size_t step(struct typist *typist, const char *text, size_t size, int *hope_ms)
+void typist_focus_moved(struct typist *typist)
 {
-    if (is_key(text[0])) {
-        *hope_ms = is_ascii(text, size) ? ASCII_HOPE_MS : TEXT_HOPE_MS; /* the key may move the focus */
-        return keyboard_tap(&typist->keyboard, text[0] == '\n' ? KEYSYM_RETURN : KEYSYM_TAB) ? 1 : 0;
+    typist->moved_ms = typist_now_ms();
+}
+
+/* Behind a Tab: until the focus has moved, or for a while that shrinks when it does not. */
+static void wait_for_move(struct typist *typist)
+{
+    int64_t now_ms = typist_now_ms(), give_up_ms = now_ms + typist->move_ms;
+    for (; now_ms < give_up_ms && !typist->stopped; now_ms = typist_now_ms()) {
+        int64_t quiet_ms = typist->moved_ms ? typist->moved_ms + MOVED_QUIET_MS : give_up_ms;
+        if (now_ms >= quiet_ms)
+            return;
+        typist->serve(typist->context, quiet_ms);
     }
-    size_t run = run_of(text, size);
+    if (typist->moved_ms == 0)
+        typist->move_ms /= 2;
+}
+
+/* Return or Tab, either of which may move the focus. */
+static size_t press(struct typist *typist, char character, bool ascii)
+{
+    typist->hope_ms = ascii ? ASCII_HOPE_MS : TEXT_HOPE_MS;
+    typist->moved_ms = 0;
+    if (!keyboard_tap(&typist->keyboard, character == '\n' ? KEYSYM_RETURN : KEYSYM_TAB))
+        return 0;
+    if (character == '\t' && !typist->by_method)
+        wait_for_move(typist);
+    return 1;
+}
+
+/* One step: a key, a run, or some keys of a run that nobody takes. Gives the bytes that were entered; 0:
+ * none. */
+static size_t step(struct typist *typist, const char *text, size_t size)
+{
     bool ascii = is_ascii(text, size);
-    if (offer(typist, text, run, ascii ? *hope_ms : TEXT_HOPE_MS))
+    if (is_key(text[0]))
+        return press(typist, text[0], ascii);
+    size_t run = run_of(text, size);
+    if (offer(typist, text, run, ascii ? typist->hope_ms : TEXT_HOPE_MS))
         return run;
-    *hope_ms = 0;
+    typist->hope_ms = 0;
     run = run < KEYS_AT_ONCE ? run : KEYS_AT_ONCE;
     return !typist->stopped && ascii && keyboard_enter(&typist->keyboard, text, run) ? run : 0;
 }
 
 const char *typist_enter(struct typist *typist, const char *text, size_t size, size_t *typed)
 {
-    int hope_ms = is_ascii(text, size) ? ASCII_HOPE_MS : TEXT_HOPE_MS;
     *typed = 0;
-    typist->stopped = false;
+    typist->stopped = typist->by_method = false;
     typist->deaf = XCB_NONE;
+    typist->hope_ms = is_ascii(text, size) ? ASCII_HOPE_MS : TEXT_HOPE_MS;
+    typist->move_ms = MOVE_MS;
     if (!keyboard_read(&typist->keyboard))
         return "the X server does not answer";
     focus_listen(&typist->focus, true);
     keyboard_lift_modifiers(&typist->keyboard);
     size_t at = 0, done = 1;
     while (at < size && done > 0 && !typist->stopped) {
-        done = step(typist, text + at, size - at, &hope_ms);
+        done = step(typist, text + at, size - at);
         *typed += characters_of(text + at, done);
         at += done;
     }

@@ -11,7 +11,10 @@
  * input method (immodule.c in GTK programs, Xlib's XIM elsewhere: method.c) asks for the text that waits and
  * inserts it. Chromium sees one keydown with keyCode 229 and one input event for the run, as from any input
  * method.
- *   3. Newline and tab are the keys Return and Tab, after the run before them has been taken.
+ *   3. Newline and tab are the keys Return and Tab, after the run before them has been taken. A Tab usually
+ * moves the focus, and Chromium's browser process, which has the input method, hears of that later than the
+ * page: so behind a Tab the next run waits for the program's word that the focus has moved, for a bounded
+ * time, and less each time that no word came (pages and terminals that take the Tab as a character).
  *
  * Who has no text field with the focus does not ask. That is known and not guessed: behind the trigger key
  * goes a ping that window managers use, which programs answer in order with their keys. An answer without a
@@ -43,11 +46,19 @@ struct typist {
 
     const char *waiting; /* the text that waits for a trigger; NULL: none. Borrowed */
     size_t waiting_size;
-    bool taken;        /* it was asked for */
-    bool answered;     /* the ping came back */
-    bool stopped;      /* whoever wanted the text entered does not any more */
+    bool taken;       /* it was asked for */
+    bool answered;    /* the ping came back */
+    int64_t moved_ms; /* when a program last said that the focus moved among its fields; 0: not since the last
+                         Tab */
+    bool by_method; /* the last text was taken by a program of Xlib: a terminal, where a Tab moves nothing */
+    bool stopped;   /* whoever wanted the text entered does not any more */
+    int hope_ms;    /* how long a field may take to get the focus, for the next run */
+    int move_ms;    /* how long to wait for the word that a Tab has moved it */
     xcb_window_t deaf; /* a program that neither asks nor answers: not to be waited for again */
 };
+
+/* Tells it that the focus has moved between fields of a program. */
+void typist_focus_moved(struct typist *typist);
 
 /* Why a text was not entered, or NULL. *typed: the characters that were. */
 const char *typist_enter(struct typist *typist, const char *text, size_t size, size_t *typed);

@@ -8,6 +8,7 @@
  *
  *   type SIZE            and SIZE bytes of UTF-8        answered with a line of JSON once all of it is
  * entered click X Y BUTTON COUNT                              BUTTON is back or forward scroll X Y DX release
+ *   focus                                               a program's field got or lost the focus; no answer
  *   take                                                answered with the text that waits for the trigger
  * key, or nothing
  *

@@ -96,8 +96,8 @@ class Views:
         return int(self.lease["viewer_url"].rstrip("/").rpartition(":")[2])
 
 
-class ViewTest(live.LeaseTest, Views):
-    """One lease of the test guest and one browser for the class."""
+class Fixture(live.LeaseTest, Views):
+    """One lease of the test guest, and one browser."""
 
     @classmethod
     def setUpClass(cls):
@@ -121,7 +121,7 @@ class ViewTest(live.LeaseTest, Views):
         return not any(last.values())
 
 
-class Seeing(ViewTest):
+class Seeing:
     def test_every_pixel_and_each_change(self):
         page = self.open()
         for seed in range(40, 50):
@@ -180,20 +180,24 @@ class Seeing(ViewTest):
         session = page.context().newCDPSession(page)
         session.send("Network.enable")
         session.send("Network.emulateNetworkConditions",
-                     {"offline": False, "latency": 300, "downloadThroughput": 200 << 10, "uploadThroughput": 20 << 10})
+                     {"offline": False, "latency": 300, "downloadThroughput": 600 << 10, "uploadThroughput": 20 << 10})
+        late = page.evaluate("(async () => { const start = performance.now(); await fetch('assets/page.css', {cache: 'no-store'});"
+                             "return performance.now() - start; })()")
+        self.assertGreater(late, 250, "the line is not slow")
         for seed in (70, 71, 72):
             self.guest.ctl("paint", seed)
             start = time.monotonic()
             self.api.screenshot(self.lease)
-            took = time.monotonic() - start
-            self.assertLess(took, 5)
+            node = time.monotonic() - start
             live.wait_for("pattern %d over the slow line" % seed, lambda: page.evaluate(PIXELS) == sum_of(seed), 90, 0.3)
+            print("slow line: the node's picture after %.2f s, the page's after %.2f s" % (node, time.monotonic() - start))
+            self.assertLess(node, 5)
         self.assertEqual(page.evaluate(STATE), "connected")
         page.reload()
         self.wait_state(page, "connected", 90)
 
 
-class Acting(ViewTest):
+class Acting:
     def test_clicks_land_on_the_pixel(self):
         for size in ({"width": 1280, "height": 880}, {"width": 2560, "height": 1700}):
             page = self.open(viewport=size)
@@ -290,7 +294,7 @@ class Acting(ViewTest):
         self.wait_state(ninth, "connected")
 
 
-class Watching(ViewTest):
+class Watching:
     def try_all(self, page):
         before = page.log["sent"]
         page.mouse.move(*self.at(page, 200, 200))
@@ -334,7 +338,7 @@ class Watching(ViewTest):
         self.assertEqual(self.guest.events(), [])
 
 
-class Cutting(ViewTest):
+class Cutting:
     def test_fifty_cuts_with_a_key_down(self):
         """The network breaks while a key, at times a button too, is down: nothing stays down, and the page comes back."""
         relay = Relay(self.port())
@@ -373,7 +377,7 @@ class Cutting(ViewTest):
         self._cleanups = [each for each in self._cleanups if each[0] != self.check]
 
 
-class Hostile(ViewTest):
+class Hostile:
     """Another page of this machine, in the same browser as a view that is open: it neither sees nor drives."""
 
     def serve(self, port=0):
@@ -404,6 +408,36 @@ class Hostile(ViewTest):
         self.assertEqual(self.guest.events(), [])
         self.paint(victim, 101)
 
+    def test_the_attack_finds_what_is_open(self):
+        """The same attack on a server that guards nothing gets at it: the test above can fail."""
+        class Careless(Quiet):
+            posts = []
+
+            def do_GET(self):
+                self.send_response(200)
+                self.send_header("Access-Control-Allow-Origin", "*")
+                self.send_header("Content-Type", "text/javascript")
+                self.send_header("Content-Length", "1")
+                self.end_headers()
+                self.wfile.write(b";")
+
+            def do_POST(self):
+                self.posts.append(self.rfile.read(int(self.headers["Content-Length"] or 0)))
+                self.do_GET()
+
+        port = self.serve()
+        careless = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Careless)
+        self.addCleanup(careless.server_close)
+        self.addCleanup(careless.shutdown)
+        threading.Thread(target=careless.serve_forever, args=(0.05,), daemon=True).start()
+        page = self.browser.newContext().newPage()
+        self.addCleanup(page.close)
+        page.goto("http://127.0.0.1:%d/hostile.html" % port)
+        open_one = json.dumps("http://127.0.0.1:%d/" % careless.server_address[1])
+        got = page.evaluate("attack(%s, %s, 'l_0')" % (open_one, open_one))
+        self.assertGreater(len(got["loot"]), 15, got)
+        self.assertGreater(len([each for each in Careless.posts if b"hostile" in each or b"click" in each]), 6)
+
     def test_a_name_that_points_here_is_not_this_host(self):
         """DNS rebinding: the hostile page's own name, suddenly on the view's port."""
         browser = Browser("--host-resolver-rules=MAP rebound.test 127.0.0.1")
@@ -417,6 +451,10 @@ class Hostile(ViewTest):
 class Quiet(http.server.SimpleHTTPRequestHandler):
     def log_message(self, *words):
         pass
+
+
+class WithTestGuest(Seeing, Acting, Watching, Cutting, Hostile, Fixture):
+    """All of the above, with one lease."""
 
 
 class Ending(live.LiveTest, Views):
@@ -451,12 +489,11 @@ class Ending(live.LiveTest, Views):
         self.assertEqual(len(page.log["requests"]), before, "it goes on asking")
 
     def test_the_time_runs_out_under_the_page(self):
-        self.begin(ttl_seconds=62)
+        self.begin(ttl_seconds=20)
         page = self.open()
-        self.assertRegex(page.innerText("#time"), r"^[01]:\d\d left$")
-        page.until("document.getElementById('time').dataset.level === 'last'", 70)
+        self.assertRegex(page.innerText("#time"), r"^0:[01]\d left$")
         self.assertIn("less than a minute", page.textContent("#urgent"))
-        self.wait_state(page, "ended", 90)
+        self.wait_state(page, "ended", 60)
 
     def test_the_node_restarts_under_the_page(self):
         self.begin()
@@ -466,7 +503,8 @@ class Ending(live.LiveTest, Views):
         self.node.start()
         state = live.wait_for("the page knows how it stands", lambda: page.evaluate(STATE) in ("connected", "ended", "gone", "stale")
                               and page.evaluate(STATE), 100, 0.3)
-        self.api = self.node.api.with_token(self.api.token)
+        type(self).api = self.node.api.with_token(self.api.token)
+        print("after a restart the page says: %s" % state)
         leases = [each["id"] for each in self.api.get("/v1/leases").json()]
         if state == "connected":
             self.assertIn(self.lease["id"], leases)
@@ -533,6 +571,10 @@ class Desktop(unittest.TestCase, Views):
         page.click("#type")
         page.fill("#type-text", text)
         page.click("#type-send")
+        with open(os.path.join(live.IMAGES, "berthos-linux-desktop-v1.json")) as file:
+            if not json.load(file).get("input_helper"):
+                page.until("document.getElementById('type-error').textContent.includes('cannot be typed')", 60)
+                return
         page.until("!document.getElementById('type-dialog').open", 60)
         page.keyboard.press("Control+a")
         page.keyboard.press("Control+c")

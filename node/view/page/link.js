@@ -16,7 +16,7 @@ const VIEWERS_MAX = 8;
 
 const CLOSED = {4001: 'ended', 4002: 'revoked'};
 const WHY = {
-    4003: 'This viewer read too slowly and was dropped.',
+    4003: 'This viewer read too slowly and was dropped. The guest runs on, untouched.',
     4004: 'The guest\u2019s display does not answer.',
     4005: 'The node is stopping. The lease may go on when it is back.',
 };
@@ -144,7 +144,7 @@ export class Link extends EventTarget {
         if (this.#silent_since === null) this.#silent_since = now;
         if (this.#is_over()) this.#end('ended');
         else if (now - this.#silent_since >= GIVE_UP_MS) this.#end('gone');
-        else this.#wait(why || 'The node does not answer.');
+        else this.#wait(why || 'The node does not answer. The guest runs on, as far as this page knows.');
     }
 
     #wait(why) {

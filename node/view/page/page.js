@@ -20,7 +20,7 @@ const WORDS = {
     waiting: {bar: 'Reconnecting', title: 'Reconnecting\u2026', busy: true,
               text: 'The connection to the guest was interrupted. The guest runs on, untouched.'},
     ended: {bar: 'Ended', title: 'The lease has ended', final: true,
-            text: 'The guest and its disk are gone. The receipt is with the node: berth receipt'},
+            text: 'The guest and its disk are gone.', hint: () => `The receipt: berth receipt ${session.lease_id}`},
     revoked: {bar: 'Revoked', title: 'Access was revoked', final: true,
               text: 'The node no longer lets this page see the guest.', hint: FRESH},
     stale: {bar: 'Over', title: 'This session is over', final: true,
@@ -67,6 +67,11 @@ function tell(sentence, urgent = false) {
     toast_timer = setTimeout(() => { $('toast').hidden = true; }, urgent ? 15000 : 5000);
 }
 
+/** The note is no longer true. */
+function unsay(sentence) {
+    if ($('toast').textContent === sentence) $('toast').hidden = true;
+}
+
 /** Shows a state; text replaces what it usually says. */
 function show(next, text) {
     const words = WORDS[next];
@@ -79,15 +84,17 @@ function show(next, text) {
     card.classList.toggle('busy', Boolean(words.busy));
     if (words.title) {
         const says = text || words.text || '';
+        const hint = typeof words.hint === 'function' ? words.hint() : words.hint || '';
         $('card-title').textContent = words.title;
         $('card-text').textContent = says;
         $('card-text').hidden = !says;
-        $('card-hint').textContent = words.hint || '';
-        $('card-hint').hidden = !words.hint;
+        $('card-hint').textContent = hint;
+        $('card-hint').hidden = !hint;
         $('card-action').textContent = words.action || '';
         $('card-action').hidden = !words.action;
     }
     const connected = next === 'connected';
+    if (!connected) unsay(CHORD_HINT);
     for (const id of ['size', 'cad', 'keys']) $(id).disabled = !connected;
     for (const id of ['type', 'picture']) $(id).disabled = !session || Boolean(words.final);
     if (words.final) {
@@ -183,7 +190,7 @@ function watch_chord(event) {
     event.stopPropagation();
     down.clear();
     release_keys();
-    if ($('toast').textContent === CHORD_HINT) $('toast').hidden = true;
+    unsay(CHORD_HINT);
     first_control().focus();
 }
 
@@ -276,7 +283,7 @@ function follow(next) {
     if (next.state !== 'connecting') screen.disconnected(final);
     // From one try to the next the card does not flicker between its two words.
     if (next.state === 'connecting' && state === 'waiting') return;
-    show(next.state, next.why && !final ? `${next.why} The guest runs on, untouched.` : '');
+    show(next.state, final ? '' : next.why);
 }
 
 async function start() {

@@ -83,7 +83,10 @@ class Remote:
 
     def until(self, expression, seconds=20.0):
         """Waits until a JavaScript expression is true in the page, and gives what it is then."""
-        return live.wait_for("%s\nthe page says: %s" % (expression, self.words()), lambda: self.evaluate(expression), seconds, 0.1)
+        try:
+            return live.wait_for(expression, lambda: self.evaluate(expression), seconds, 0.1)
+        except AssertionError as error:
+            raise AssertionError("%s\nthe page says: %s" % (error, self.words())) from None
 
     def words(self):
         return self.evaluate("document.body ? document.body.innerText.slice(0, 600) : ''")

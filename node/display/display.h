@@ -82,6 +82,10 @@ CLEANUP_DEFINE(display, struct display *, display_close);
  */
 void display_shutdown(struct display *display);
 
+/* Whether the session has come to an end by itself: QEMU closed it, stopped answering or made no sense. Every
+ * other call then fails with ERROR_GUEST_FAILED; a new session may work. */
+bool display_lost(struct display *display);
+
 /*
  * A frame that shows everything the guest had drawn 100 ms before this call. Bounded: ERROR_GUEST_FAILED when
  * QEMU does not answer by the deadline. *Owned*: display_frame_release().

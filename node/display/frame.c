@@ -30,6 +30,17 @@ void display_frame_release(struct display_frame *frame)
         free(frame);
 }
 
+struct display_frame *frame_retire(struct display_frame *frame)
+{
+    if (!frame)
+        return NULL;
+    /* Nobody can take another reference any more: one left is the caller's. */
+    if (__atomic_load_n(&frame->references, __ATOMIC_ACQUIRE) == 1)
+        return frame;
+    display_frame_release(frame);
+    return NULL;
+}
+
 bool display_frame_is_blank(const struct display_frame *frame)
 {
     size_t count = (size_t)frame->width * frame->height;

@@ -423,7 +423,7 @@ static int perform_wait(struct hand *hand, const struct action *action, struct e
 {
     if (action->until == UNTIL_DURATION)
         return pass_time(hand, action->duration_ms, err);
-    return watch_wait(hand->display, action, hand->deadline_ms, err);
+    return watch_wait(hand->display, action, NULL, hand->deadline_ms, err);
 }
 
 /* The answer is in the outcome. */

@@ -101,7 +101,7 @@ static void shows_what_is_drawn(void **state)
     uint64_t last = 0;
     for (uint32_t seed = 1; seed <= 40; seed++) {
         FAKE_SET(fake, seed, seed);
-        clock_sleep_ms(35); /* past the slack: a frame of before would be too old */
+        clock_sleep_ms(65); /* past the slack: a frame of before would be too old */
         struct display_frame *frame = capture_good(display);
         assert_shows(frame, seed, WIDTH, HEIGHT);
         assert_true(frame->sequence > last);
@@ -119,11 +119,11 @@ static void shares_a_frame_that_did_not_change(void **state)
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct display_frame *first = capture_good(display);
-    clock_sleep_ms(60);
+    clock_sleep_ms(80);
     struct display_frame *second = capture_good(display);
     assert_ptr_equal(first, second);
     FAKE_SET(fake, seed, 2);
-    clock_sleep_ms(60);
+    clock_sleep_ms(80);
     struct display_frame *third = capture_good(display);
     assert_ptr_not_equal(first, third);
     assert_shows(first, 1, WIDTH, HEIGHT); /* a frame that is held never changes */
@@ -166,7 +166,7 @@ static void a_silent_server_is_an_error_in_time(void **state)
     struct display *display = open_good(fake);
     display_frame_release(capture_good(display));
     FAKE_SET(fake, mute, true);
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     struct error err = ERROR_INIT;
     int64_t began = clock_monotonic_ms();
     assert_null(display_capture(display, clock_deadline(200), &err));
@@ -176,7 +176,7 @@ static void a_silent_server_is_an_error_in_time(void **state)
     display_frame_release(capture_good(display));
 
     FAKE_SET(fake, mute, true); /* a long one does, and every call after it fails at once */
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     assert_null(display_capture(display, clock_deadline(5200), &err));
     began = clock_monotonic_ms();
     assert_null(display_capture(display, clock_deadline(5000), &err));
@@ -216,7 +216,7 @@ static void a_cut_frame_wakes_all(void **state)
     display_frame_release(capture_good(display));
     FAKE_SET(fake, cut_short, true);
     FAKE_SET(fake, seed, 2);
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     struct waiter waiters[20];
     pthread_t threads[20];
     for (int i = 0; i < 20; i++) {
@@ -258,11 +258,11 @@ static void shutdown_wakes_and_refuses(void **state)
     struct display *display = open_good(fake);
     display_frame_release(capture_good(display));
     FAKE_SET(fake, mute, true);
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     pthread_t thread;
     struct waiter waiter = {.display = display};
     pthread_create(&thread, NULL, wait_for_frame, &waiter);
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     display_shutdown(display);
     pthread_join(thread, NULL);
     assert_int_equal(waiter.err.code, ERROR_NOT_FOUND);
@@ -452,7 +452,7 @@ static void actions_take_turns(void **state)
         clock_sleep_ms(20);
     }
     FAKE_SET(fake, seed, 9);
-    clock_sleep_ms(40);
+    clock_sleep_ms(70);
     struct display_frame *frame = capture_good(display);
     assert_shows(frame, 9, WIDTH, HEIGHT);
     display_frame_release(frame);

@@ -255,10 +255,10 @@ struct display_frame *display_capture(struct display *display, int64_t deadline_
     return frame ? frame_share(frame) : NULL;
 }
 
-bool display_lost(struct display *display)
+bool display_lost(struct display *display, struct error *err)
 {
     LOCK_SCOPE(&display->mutex);
-    return display->state == SESSION_DEAD && !display->ended;
+    return !display->ended && session_check(display, err) < 0;
 }
 
 struct display_frame *display_wait_drawn(struct display *display, uint32_t width, uint32_t height,

@@ -53,7 +53,7 @@ static void close_display(struct berth *berth)
     struct display *display = TAKE(berth->display);
     if (display) {
         display_shutdown(display);
-        while (berth->users > 0)
+        while (berth->users > 0 || berth->retired)
             sync_cond_wait(&berth->changed, &berth->mutex, CLOCK_NEVER);
     }
     pthread_mutex_unlock(&berth->mutex);

@@ -64,10 +64,12 @@ static int define(struct leases *leases, struct berth *berth, const struct image
     return image_recheck(image, err);
 }
 
-static struct display *open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
-                                    struct error *err)
+struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
+                                   struct error *err)
 {
-    int fd = guest_open_display(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, err);
+    int left_ms = clock_left_ms(deadline_ms);
+    int fd = guest_open_display(leases->options.hypervisor, berth->uuid,
+                                left_ms < LIBVIRT_TIMEOUT_MS ? left_ms : LIBVIRT_TIMEOUT_MS, err);
     return fd < 0 ? NULL : display_open(fd, NULL, berth->holds, clock_left_ms(deadline_ms), err);
 }
 
@@ -90,7 +92,8 @@ static struct display *open_drawn(struct leases *leases, struct berth *berth, co
                                   int64_t deadline_ms, struct error *err)
 {
     for (;;) {
-        CLEANUP(cleanup_display) struct display *display = open_display(leases, berth, deadline_ms, err);
+        CLEANUP(cleanup_display)
+        struct display *display = berth_open_display(leases, berth, deadline_ms, err);
         CLEANUP_FRAME struct display_frame *drawn =
             display
                 ? display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err)

@@ -206,45 +206,6 @@ static bool ask_along(struct rfb *rfb)
     return WriteToRFBServer(rfb->client, (const char *)bytes, sizeof bytes);
 }
 
-/*
- * A frame to be filled, and which part of it does not hold the present pixels yet. The one before the last is
- * used again where nobody looks at it any more: then only what has changed since has to be copied.
- */
-static struct display_frame *take_frame(struct rfb *rfb, struct action_region *stale)
-{
-    struct display *display = rfb->display;
-    const struct canvas *canvas = &rfb->canvas;
-    struct display_frame *frame;
-    *stale = (struct action_region){0, 0, (int32_t)canvas->width, (int32_t)canvas->height};
-    {
-        LOCK_SCOPE(&display->mutex);
-        frame = TAKE(display->spare);
-        if (frame && frame->width == canvas->width && frame->height == canvas->height) {
-            changes_since(&display->changes, frame->sequence, NULL, stale, NULL);
-            *stale = region_clip(*stale, canvas->width, canvas->height);
-            return frame;
-        }
-    }
-    display_frame_release(frame);
-    return frame_new(canvas->width, canvas->height);
-}
-
-/* A frame of the present pixels. NULL without memory. */
-static struct display_frame *copy_pixels(struct rfb *rfb)
-{
-    struct action_region stale;
-    struct display_frame *frame = take_frame(rfb, &stale);
-    if (!frame)
-        return NULL;
-    frame->sequence = rfb->sequence;
-    frame->time_ms = rfb->change_ms;
-    for (int32_t y = stale.y; y < stale.y + stale.height; y++) {
-        size_t at = (size_t)y * frame->width + (size_t)stale.x;
-        memcpy(frame->pixels + at, rfb->canvas.pixels + at, (size_t)stale.width * sizeof(uint32_t));
-    }
-    return frame;
-}
-
 /* Makes the frame that was asked for out of pixels that are whole and fresh. */
 static bool publish(struct rfb *rfb)
 {
@@ -252,7 +213,7 @@ static bool publish(struct rfb *rfb)
     struct display_frame *frame = NULL;
     /* Only this thread replaces the frame, so it may be looked at without the lock. */
     if (!display->frame || display->frame->sequence != rfb->sequence) {
-        frame = copy_pixels(rfb);
+        frame = frame_copy(display, &rfb->canvas, rfb->sequence, rfb->change_ms);
         if (!frame) {
             rfb->broken = "there is no memory left for the picture";
             return false;

@@ -168,6 +168,12 @@ struct display_frame *frame_share(struct display_frame *frame);
  * when that was the last one, else NULL. */
 struct display_frame *frame_retire(struct display_frame *frame);
 
+/* A frame of a canvas's pixels, whose sequence number and time are given; NULL when memory is gone. For the
+ * thread, without the mutex. *Owned*. */
+struct canvas;
+struct display_frame *frame_copy(struct display *display, const struct canvas *canvas, uint64_t sequence,
+                                 int64_t time_ms);
+
 /* The pictures that are kept: set up, forgotten when the frame has changed (the mutex is held), freed. */
 void shots_open(struct display *display);
 void shots_forget(struct display *display);

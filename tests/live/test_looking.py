@@ -203,6 +203,32 @@ class Changes(LookTest):
         self.act({"op": "wait", "until": "still"})
         self.assertLess(time.monotonic() - begun, 5)
 
+    def test_nobody_looks(self):
+        """A screen that changes all the time wakes nobody who does not look."""
+        flipper = threading.Thread(target=lambda: self.guest.ctl("flip", 100, 30, 5000))
+        flipper.start()
+        time.sleep(0.7)
+        before = self.display_switches()
+        time.sleep(2)
+        woken = self.display_switches() - before
+        flipper.join()
+        self.assertLess(woken, 5)
+        self.paint(5200)
+        self.assert_part(live.Picture.decode(self.look().body), 5200, 0, 0, 1280, 800)
+
+    def display_switches(self):
+        """How often the display's thread has been given the processor."""
+        count = 0
+        tasks = "/proc/%d/task" % self.node.process.pid
+        for task in os.listdir(tasks):
+            with open("%s/%s/comm" % (tasks, task)) as file:
+                if file.read().strip() != "display":
+                    continue
+            with open("%s/%s/status" % (tasks, task)) as file:
+                count += sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
+        self.assertGreater(count, 0, "there is no such thread")
+        return count
+
     def assert_error_with_done(self, answer):
         self.assertEqual((answer.status, answer.json()["code"]), (503, "timeout"), answer)
 

@@ -251,24 +251,29 @@ class Sizes(LookTest):
         self.assertNotIn("display is opened again", self.node.log())
 
     def test_looking_during_changes(self):
-        """Whoever looks while the size changes gets one or the other, whole."""
+        """Whoever looks while the size changes gets one or the other, whole, or what QEMU shows in between.
+
+        A guest turns its output off to change the mode; QEMU then says "Display output is not active." in its own
+        two colours, and that is what there is to see.
+        """
         self.guest.ctl("mode", "1280x800")
         self.guest.ctl("paint", 71)
-        done = threading.Event()
         seen = collections.Counter()
 
         def change():
             for width, height in [(1366, 768), (1280, 800), (801, 600)] * 4:
                 self.guest.ctl("mode", "%dx%d" % (width, height))
-            done.set()
 
         changer = threading.Thread(target=change)
         changer.start()
-        while not done.is_set():
-            picture = live.Picture.decode(self.look().body)
-            seen[picture.width, picture.height] += 1
-            self.assert_part(picture, 71, 0, 0, picture.width, picture.height)
-        changer.join()
+        try:
+            while changer.is_alive():
+                picture = live.Picture.decode(self.look().body)
+                seen[picture.width, picture.height] += 1
+                if set(picture.colours()) - {(0, 0, 0), (170, 170, 170)}:
+                    self.assert_part(picture, 71, 0, 0, picture.width, picture.height)
+        finally:
+            changer.join()
         self.assertGreater(len(seen), 1, seen)
         self.guest.ctl("mode", "1280x800")
 

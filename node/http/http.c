@@ -7,7 +7,7 @@
 #include "protocol/error.h"
 #include "web/server.h"
 
-enum { CONNECTIONS_MAX = 128 };
+enum { CONNECTIONS_MAX = 320 };
 
 static int authorize(struct exchange *exchange, const struct route *route, struct error *err)
 {

@@ -137,6 +137,7 @@ void berth_leave_standing(struct leases *leases, struct berth *berth)
         journal_stamp(&berth->record);
         berth->since_boot_ms = berth->record.stamp_ms;
         berth->acting = true;
+        berth_enter(berth, BERTH_ENDING, NULL); /* nobody opens anything of it any more */
     }
     struct berth_view *view = live ? TAKE(berth->view) : NULL;
     struct journal_record record = berth->record;

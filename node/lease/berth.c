@@ -70,11 +70,10 @@ void berth_close_display(struct berth *berth)
 {
     pthread_mutex_lock(&berth->mutex);
     struct display *display = TAKE(berth->display);
-    if (display) {
+    if (display)
         display_shutdown(display);
-        while (berth->users > 0)
-            sync_cond_wait(&berth->changed, &berth->mutex, CLOCK_NEVER);
-    }
+    while (berth->users > 0 || berth->retired)
+        sync_cond_wait(&berth->changed, &berth->mutex, CLOCK_NEVER);
     pthread_mutex_unlock(&berth->mutex);
     if (display)
         display_close(display);

@@ -39,16 +39,19 @@ struct berth {
     const char *phase; /* static */
     int64_t since_ms;  /* monotonic */
     char reason[256];
-    struct journal_record record; /* while preparing, leased or ending */
-    int64_t since_boot_ms;        /* boottime: occupancy runs from here while leased */
-    int64_t expires_boot_ms;      /* boottime; CLOCK_NEVER = does not expire */
-    struct holds *holds;          /* what is held down on its guest; owned, for the life of the berth */
-    struct display *display;      /* while leased; owned */
-    const char *paused;           /* why its guest's CPUs stand, static; NULL while they run */
-    struct berth_view *view;      /* while leased; owned */
-    int users;                    /* calls inside the display */
-    bool acting;                  /* a thread is ending the guest now */
-    bool cancelled;               /* the create under way is to give up */
+    struct journal_record record;    /* while preparing, leased or ending */
+    int64_t since_boot_ms;           /* boottime: occupancy runs from here while leased */
+    int64_t expires_boot_ms;         /* boottime; CLOCK_NEVER = does not expire */
+    struct holds *holds;             /* what is held down on its guest; owned, for the life of the berth */
+    struct display *display;         /* while leased; owned */
+    struct retired_display *retired; /* lost ones that somebody is still inside of; reopen.c */
+    bool reopening;                  /* a thread is opening another display */
+    int64_t reopen_failed_ms;        /* monotonic, when that last went wrong; 0 */
+    const char *paused;              /* why its guest's CPUs stand, static; NULL while they run */
+    struct berth_view *view;         /* while leased; owned */
+    int users;                       /* calls inside the display */
+    bool acting;                     /* a thread is ending the guest now */
+    bool cancelled;                  /* the create under way is to give up */
 };
 
 struct leases {
@@ -99,6 +102,25 @@ void berth_view_end(struct berth_view *view, enum lease_reason reason);
 
 /* Frees it, when nobody is inside the display any more. */
 void berth_view_free(struct berth_view *view);
+
+/* Opens a session with the display of the berth's guest. *Owned*: display_close(). */
+struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
+                                   struct error *err);
+
+/*
+ * Makes the caller a user of the berth's display: it stays open until berth_leave_display(). With berth.mutex
+ * held, while leased. *Borrowed*.
+ */
+struct display *berth_enter_display(struct berth *berth);
+void berth_leave_display(struct berth *berth, struct display *display);
+
+/*
+ * Opens the display again where the session has been lost while the guest lives, and makes the caller, who
+ * is a user of *display, a user of the new one. Bounded; callers share one try. Without locks held. On
+ * failure *display is as it was.
+ */
+int berth_reopen_display(struct leases *leases, struct berth *berth, struct display **display,
+                         struct error *err);
 
 /* Removes whatever there is of the berth's guest: domain (seen to be gone), overlay, console log. */
 int berth_take_down(struct leases *leases, struct berth *berth, struct error *err);

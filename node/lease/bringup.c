@@ -71,7 +71,9 @@ struct display *berth_open_display(struct leases *leases, struct berth *berth, i
                                    struct error *err)
 {
     struct display_assist assist = berth_assist(leases, berth, berth->record.helper);
-    int fd = guest_open_display(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, err);
+    int left_ms = clock_left_ms(deadline_ms);
+    int fd = guest_open_display(leases->options.hypervisor, berth->uuid,
+                                left_ms < LIBVIRT_TIMEOUT_MS ? left_ms : LIBVIRT_TIMEOUT_MS, err);
     return fd < 0 ? NULL : display_open(fd, &assist, berth->holds, clock_left_ms(deadline_ms), err);
 }
 

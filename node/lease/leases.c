@@ -569,28 +569,25 @@ int leases_view(struct leases *leases, const char *id, const struct pairing_gran
 
 /* --- through the display --------------------------------------------------------------------------- */
 
-/* The live lease's display, kept open until release_display(). */
+/* The live lease's display, kept open until berth_leave_display(). One that was lost is opened again. */
 static struct berth *use_display(struct leases *leases, const char *id, const struct pairing_grant *grant,
                                  struct display **display, struct error *err)
 {
     struct berth *berth = lock_berth(leases, id, grant);
-    bool usable = berth && berth->state == BERTH_LEASED && berth->display;
-    if (usable) {
-        berth->users++;
-        *display = berth->display;
-    }
+    bool usable = berth && berth->state == BERTH_LEASED;
+    if (usable)
+        *display = berth_enter_display(berth);
     if (berth)
         pthread_mutex_unlock(&berth->mutex);
-    if (!usable)
+    if (!usable) {
         no_such_lease(err);
-    return usable ? berth : NULL;
-}
-
-static void release_display(struct berth *berth)
-{
-    LOCK_SCOPE(&berth->mutex);
-    if (--berth->users == 0)
-        pthread_cond_broadcast(&berth->changed);
+        return NULL;
+    }
+    if (berth_reopen_display(leases, berth, display, err) < 0) {
+        berth_leave_display(berth, *display);
+        return NULL;
+    }
+    return berth;
 }
 
 struct picture *leases_look(struct leases *leases, const char *id, const struct pairing_grant *grant,
@@ -601,7 +598,7 @@ struct picture *leases_look(struct leases *leases, const char *id, const struct 
     if (!berth)
         return NULL;
     struct picture *picture = display_look(display, request, cancel, err);
-    release_display(berth);
+    berth_leave_display(berth, display);
     return picture;
 }
 
@@ -619,7 +616,7 @@ int leases_perform(struct leases *leases, const char *id, const struct pairing_g
     berth_ask_paused(leases, berth);
     int performed =
         display_perform(display, request, cancel, clock_deadline(ACTION_BACKSTOP_MS), outcome, err);
-    release_display(berth);
+    berth_leave_display(berth, display);
     return performed;
 }
 
@@ -631,7 +628,7 @@ int leases_changes(struct leases *leases, const char *id, const struct pairing_g
     if (!berth)
         return -1;
     display_changes(display, since, changes);
-    release_display(berth);
+    berth_leave_display(berth, display);
     return 0;
 }
 

@@ -20,7 +20,7 @@ struct command {
 };
 
 extern const struct command command_doctor, command_node_up, command_pair, command_up, command_status,
-    command_end, command_park, command_unpark, command_screenshot, command_act, command_receipt,
+    command_end, command_park, command_unpark, command_screenshot, command_act, command_mcp, command_receipt,
     command_image_build, command_image_verify, command_image_inspect;
 
 /* The table. Borrowed, static. */

@@ -20,7 +20,7 @@
 #include "session.h"
 
 /* After the end of input: how long calls may still finish, be cancelled, and answers be written. */
-enum { FINISH_MS = 300, CANCEL_MS = 250, FLUSH_MS = 250, THREADS = 8 };
+enum { FINISH_MS = 250, CANCEL_MS = 200, FLUSH_MS = 150, THREADS = 8 };
 
 enum { OPTION_LEASE = 0x200, OPTION_PRINT_CONFIG };
 

@@ -139,7 +139,7 @@ static int fetch_fitting(struct mcp_node *node, struct mcp_stop *stop, struct as
 {
     static const int qualities[] = {0, 80, 60, 40, 20};
     size_t turn = 0;
-    while (ask->edge >= EDGE_MIN) {
+    do {
         CLEANUP_CLIENT_ANSWER struct client_answer answer = {0};
         ask->quality = qualities[turn];
         if (fetch(node, stop, ask, &answer, fault) < 0)
@@ -161,14 +161,16 @@ static int fetch_fitting(struct mcp_node *node, struct mcp_stop *stop, struct as
                 view->picture_width > view->picture_height ? view->picture_width : view->picture_height;
             ask->edge = longer * 3 / 4;
         }
-    }
+    } while (ask->edge >= EDGE_MIN);
     return mcp_fault_set(fault, "picture_too_large");
 }
 
 /* The edge to ask for: that of the screen as it was last, which it mostly still is. */
 static int32_t likely_edge(const struct mcp_view *last)
 {
-    return last->frame_width ? mcp_view_edge(last->frame_width, last->frame_height) : MCP_EDGE_MAX;
+    return last->frame_width && !mcp_view_fits(last->frame_width, last->frame_height)
+               ? mcp_view_edge(last->frame_width, last->frame_height)
+               : MCP_EDGE_MAX;
 }
 
 int mcp_picture_screen(struct mcp_node *node, struct mcp_stop *stop, const char *lease, int64_t settle_ms,
@@ -194,7 +196,9 @@ int mcp_picture_part(struct mcp_node *node, struct mcp_stop *stop, const char *l
                      struct mcp_picture *picture, struct mcp_fault *fault)
 {
     CLEANUP_FREE char *region = text_format("&region=%d,%d,%d,%d", box.x, box.y, box.width, box.height);
-    struct ask ask = {.lease = lease, .region = region, .edge = mcp_view_edge(box.width, box.height)};
+    struct ask ask = {.lease = lease, .region = region, .edge = MCP_EDGE_MAX};
+    if (!mcp_view_fits(box.width, box.height))
+        ask.edge = mcp_view_edge(box.width, box.height);
     return fetch_fitting(node, stop, &ask, picture, fault);
 }
 

@@ -334,13 +334,13 @@ static void take_batch(struct mcp_server *server, const json_t *array)
 
 void mcp_server_line(struct mcp_server *server, const char *line, size_t size)
 {
-    struct error err = ERROR_INIT;
     size_t blank = 0;
     while (blank < size && strchr(" \t\r", line[blank]) && line[blank])
         blank++;
     if (blank == size)
         return;
-    CLEANUP_JSON json_t *value = document_parse(line, size, &err);
+    /* Any value is JSON; that a number is no message is another fault than to be no JSON. */
+    CLEANUP_JSON json_t *value = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
     if (!value)
         reply_error(server, NULL, NULL, MCP_PARSE_ERROR, "a line is one JSON value, and this is none");
     else if (json_is_array(value))

@@ -30,6 +30,7 @@ image_packages=(
 tests_packages=(
     clang clang-format clang-tidy libclang-rt-14-dev
     python3 shellcheck gvncviewer lintian man-db
+    nodejs npm # real MCP clients; what runs them is the Node.js that their lock file names
 )
 
 usage() {

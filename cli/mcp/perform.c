@@ -28,9 +28,12 @@ static json_t *describe(const struct mcp_view *view, double scale)
                      "frame", size_of(view->frame_width, view->frame_height), "scale", scale);
 }
 
-static json_t *describe_whole(const struct mcp_view *view)
+static json_t *describe_whole(const struct mcp_picture *picture)
 {
-    return describe(view, (double)view->picture_width / view->frame_width);
+    json_t *document = describe(&picture->view, mcp_view_scale(&picture->view));
+    if (picture->unsettled)
+        json_object_set_new(document, "still", json_false());
+    return document;
 }
 
 int mcp_perform_screenshot(const struct mcp_call_context *context, const json_t *arguments,
@@ -44,7 +47,7 @@ int mcp_perform_screenshot(const struct mcp_call_context *context, const json_t 
     if (!lease ||
         mcp_picture_screen(context->node, context->stop, lease, settle_ms, &done->picture, fault) < 0)
         return -1;
-    done->document = describe_whole(&done->picture.view);
+    done->document = describe_whole(&done->picture);
     return 0;
 }
 
@@ -64,7 +67,8 @@ int mcp_perform_zoom(const struct mcp_call_context *context, const json_t *argum
     if (asked.view.frame_width &&
         (view->frame_width != asked.view.frame_width || view->frame_height != asked.view.frame_height))
         return mcp_fault_set(fault, "frame_changed");
-    done->document = describe(view, (double)view->picture_width / box.width);
+    struct mcp_view part = {box.width, box.height, view->picture_width, view->picture_height};
+    done->document = describe(view, mcp_view_scale(&part));
     json_object_set_new(done->document, "region",
                         json_pack("[i, i, i, i]", given.x, given.y, given.width, given.height));
     return 0;
@@ -138,7 +142,7 @@ static int act(const struct mcp_call_context *context, json_t *actions, const st
         return 0;
     if (mcp_picture_of_answer(context->node, context->stop, lease, answer, &done->picture, fault) < 0)
         return -1;
-    json_object_set_new(done->document, "picture", describe_whole(&done->picture.view));
+    json_object_set_new(done->document, "picture", describe_whole(&done->picture));
     return 0;
 }
 
@@ -209,7 +213,7 @@ int mcp_perform_status(const struct mcp_call_context *context, const json_t *arg
         struct mcp_view view = mcp_node_view(context->node);
         done->document =
             json_pack("{s:o, s:o, s:o}", "lease", lease_summary(lease), "seconds_left", seconds_left(lease),
-                      "screen", view.frame_width ? describe_whole(&view) : json_null());
+                      "screen", view.frame_width ? describe(&view, mcp_view_scale(&view)) : json_null());
         return 0;
     }
     /* To have no lease is a state that one may ask about. */

@@ -9,8 +9,9 @@
 enum {
     ANSWER_MAX_BYTES = 192 * 1024 * 1024, /* of a noisy screen of the largest size, as base64 */
     RAW_MAX_BYTES = MCP_BASE64_MAX / 4 * 3,
-    SETTLE_MS = 200,           /* stillness that `screenshot: true` waits for */
-    SETTLE_TIMEOUT_MS = 10000, /* a screen that is never still is shown after this */
+    SETTLE_MS = 200,          /* stillness that `screenshot: true` waits for */
+    SETTLE_TIMEOUT_MS = 3000, /* and how long */
+    SETTLE_MORE_MS = 5000,    /* how much longer than settle_ms berth_screenshot waits at most */
     EDGE_MIN = 64,
 };
 
@@ -96,14 +97,15 @@ static int fetch(struct mcp_node *node, struct mcp_stop *stop, const struct ask 
 {
     CLEANUP_FREE char *format =
         ask->quality ? text_format("jpeg&quality=%d", ask->quality) : text_copy("png");
-    CLEANUP_FREE char *settle =
-        ask->settle_ms ? text_format("&settle_ms=%d&timeout_ms=%d", (int)ask->settle_ms, SETTLE_TIMEOUT_MS)
-                       : text_copy("");
+    CLEANUP_FREE char *settle = ask->settle_ms
+                                    ? text_format("&settle_ms=%d&timeout_ms=%d", (int)ask->settle_ms,
+                                                  (int)ask->settle_ms + SETTLE_MORE_MS)
+                                    : text_copy("");
     CLEANUP_FREE char *path = text_format("/v1/leases/%s/screenshot?format=%s&max_edge=%d%s%s", ask->lease,
                                           format, ask->edge, settle, ask->region);
     struct client_request request = {.method = "GET",
                                      .path = path,
-                                     .timeout_ms = CLIENT_TIMEOUT_MS + SETTLE_TIMEOUT_MS,
+                                     .timeout_ms = CLIENT_TIMEOUT_MS + ask->settle_ms,
                                      .max_bytes = ANSWER_MAX_BYTES};
     if (mcp_node_ask(node, stop, &request, answer, fault) == 0)
         return 0;
@@ -125,6 +127,10 @@ static bool read_number(const struct client_answer *answer, const char *name, in
 static bool read_picture(const struct client_answer *answer, struct mcp_picture *picture)
 {
     struct mcp_view *view = &picture->view;
+    char still[8];
+    picture->unsettled =
+        picture->unsettled ||
+        (client_answer_header(answer, "X-Still", still, sizeof still) && strcmp(still, "false") == 0);
     picture->mime = mcp_picture_size(answer->data, answer->size, &view->picture_width, &view->picture_height);
     return picture->mime && read_number(answer, "X-Frame-Width", &view->frame_width) &&
            read_number(answer, "X-Frame-Height", &view->frame_height);
@@ -234,6 +240,7 @@ int mcp_picture_of_answer(struct mcp_node *node, struct mcp_stop *stop, const ch
     const char *mime = json_string_value(json_object_get(shot, "mime"));
     picture->mime = mime && strcmp(mime, "image/jpeg") == 0 ? "image/jpeg" : "image/png";
     picture->base64 = text_copy(json_string_value(data));
+    picture->unsettled = json_is_false(json_object_get(shot, "still"));
     mcp_node_set_view(node, view);
     return 0;
 }

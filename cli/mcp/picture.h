@@ -6,6 +6,7 @@
 #define BERTHOS_CLI_MCP_PICTURE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/cleanup.h"
@@ -20,6 +21,7 @@ struct mcp_picture {
     const char *mime;     /* static */
     char *base64;         /* owned */
     struct mcp_view view; /* of a part: only the frame and the part's own size count */
+    bool unsettled;       /* it was to be still, and was not in time */
 };
 
 /* The whole screen, once it has been still for settle_ms; 0 takes it as it is. */

@@ -219,10 +219,11 @@ json_t *mcp_schema_zoom(void)
 json_t *mcp_schema_screenshot(void)
 {
     return object_of(
-        json_pack("{s:o}", "settle_ms",
-                  described(integer(0, MCP_SETTLE_MAX_MS),
-                            "wait until the screen has been still for so long, milliseconds; a screen "
-                            "that never is still is shown after 10 seconds")),
+        json_pack(
+            "{s:o}", "settle_ms",
+            described(integer(0, MCP_SETTLE_MAX_MS),
+                      "first wait until the screen has been still for so long, milliseconds; one that is "
+                      "not in 5 seconds more is shown as it is")),
         json_array());
 }
 
@@ -244,10 +245,11 @@ static json_t *plain(const char *type, const char *text)
 
 static json_t *picture_properties(void)
 {
-    return json_pack("{s:o, s:o, s:o, s:o}", "width", plain("integer", "of the picture, pixels"), "height",
-                     plain("integer", "of the picture, pixels"), "frame",
-                     size_schema("the size of the screen"), "scale",
-                     plain("number", "pixels of the picture for one pixel of the screen"));
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o}", "width", plain("integer", "of the picture, pixels"), "height",
+        plain("integer", "of the picture, pixels"), "frame", size_schema("the size of the screen"), "scale",
+        plain("number", "pixels of the picture for one pixel of the screen"), "still",
+        plain("boolean", "false where the screen was still changing when the time for it was over"));
 }
 
 json_t *mcp_schema_picture(void)

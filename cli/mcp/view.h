@@ -34,6 +34,9 @@ bool mcp_view_fits(int32_t width, int32_t height);
 /* The view of a screen of this size, as a node draws it for mcp_view_edge(). */
 struct mcp_view mcp_view_of(int32_t frame_width, int32_t frame_height);
 
+/* Pixels of the picture for one of the screen; at most 1. */
+double mcp_view_scale(const struct mcp_view *view);
+
 /* A pixel of the picture -> the pixel of the screen under its middle. */
 void mcp_view_to_screen(const struct mcp_view *view, int32_t *x, int32_t *y);
 

@@ -347,7 +347,7 @@ class FakeNode:
         longer = max(width, height)
         if edge >= longer:
             return width, height
-        return [max(1, (side * edge * 2 + longer) // (longer * 2)) for side in (width, height)]
+        return [max(1, -(-(side * edge * 2 - longer) // (longer * 2))) for side in (width, height)]  # a half is rounded down
 
     def draw(self, width, height, edge, kind, quality):
         wide, high = self.shrunk(width, height, edge)
@@ -360,7 +360,7 @@ class FakeNode:
         width, height = region[2:] if region else (self.width, self.height)
         wide, high, data = self.draw(width, height, int(query.get("max_edge", 1 << 15)), query.get("format", "png"),
                                      int(query.get("quality", 80)))
-        headers = [("X-Frame-Width", self.width), ("X-Frame-Height", self.height), ("X-Scale", "%.6f" % (wide / width)),
+        headers = [("X-Frame-Width", self.width), ("X-Frame-Height", self.height), ("X-Scale", "%.6f" % (max(wide, high) / max(width, height))),
                    ("ETag", '"1"'), ("Cache-Control", "no-store")]
         self.write(handler, 200, "image/" + query.get("format", "png"), data, headers)
 

@@ -584,7 +584,9 @@ class Tools(ProtocolTest):
                 self.assertEqual(request["frame"], {"width": width, "height": height})
                 action = request["actions"][0]
                 # the screen's pixel under the middle of the picture's
-                self.assertEqual((action["x"], action["y"]), (int((x + 0.5) * width / wide), int((y + 0.5) * height / high)))
+                whole, part = max(width, height), max(wide, high)  # one scale for both directions
+                self.assertEqual((action["x"], action["y"]), (min((2 * x + 1) * whole // (2 * part), width - 1),
+                                                              min((2 * y + 1) * whole // (2 * part), height - 1)))
             self.assertIn("outside the screenshot, which is %dx%d" % (wide, high), server.error("berth_click", x=wide, y=0))
             changed = server.good("berth_move", x=0, y=0)["changed"]
             self.assertLessEqual(changed[0], 100 * wide / width)

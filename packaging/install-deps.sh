@@ -31,7 +31,8 @@ image_packages=(
 tests_packages=(
     clang clang-format clang-tidy libclang-rt-14-dev
     python3 shellcheck gvncviewer websockify lintian man-db
-    chromium fonts-dejavu-core nodejs npm # the browser on the guest view, and what drives it (playwright-core)
+    chromium fonts-dejavu-core # the browser on the guest view
+    nodejs npm # what drives it (playwright-core), and real MCP clients
 )
 
 usage() {

@@ -1,9 +1,11 @@
 /*
  * Theory of operation: libmicrohttpd gives each connection a thread. A request passes, in this order: the
- * guard (Host, Origin), the table of routes (404, 405), the token (401), and only then is its body looked at.
- * What the first three refuse is refused before the body is kept; the body itself is read to its end all the
- * same, up to a limit, so that a client which sends first and reads later gets its answer.
+ * guard (Host, Origin), the tables of routes (404, 405), authorize() (401), and only then is its body looked
+ * at. What the first three refuse is refused before the body is kept; the body itself is read to its end all
+ * the same, up to a limit, so that a client which sends first and reads later gets its answer.
  */
+#include "web/server.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
@@ -13,24 +15,27 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "http/exchange.h"
-#include "http/guard.h"
+#include "web/exchange.h"
+#include "web/guard.h"
+#include "web/watch.h"
 
 enum {
-    CONNECTIONS_MAX = 128,
     IDLE_TIMEOUT_S = 60,
     DISCARD_MAX = 8 << 20, /* bytes of a refused body that are read before the connection is cut */
 };
 
-struct http_server {
-    struct http_context context;
+struct web_server {
+    struct web_options options;
     struct MHD_Daemon *daemon;
+    struct watch *watch;
     uint16_t port;
 };
 
 /* A request between its first line and its answer. */
 struct pending {
+    struct web_server *server;
     const struct route *route;
+    bool authorized;      /* authorize() was called */
     struct error refused; /* code ERROR_NONE: not refused (yet) */
     char allow[64];       /* with ERROR_METHOD: every method that the path takes, "GET, POST" */
     struct exchange exchange;
@@ -44,6 +49,9 @@ struct pending {
 static bool path_fits(const char *pattern, const char *path, char *id, size_t id_size)
 {
     const char *hole = strstr(pattern, "{id}");
+    size_t whole = strlen(pattern);
+    if (!hole && whole > 1 && pattern[whole - 1] == '/')
+        return strncmp(pattern, path, whole) == 0 && path[whole];
     if (!hole)
         return strcmp(pattern, path) == 0;
     size_t before = (size_t)(hole - pattern);
@@ -58,9 +66,8 @@ static bool path_fits(const char *pattern, const char *path, char *id, size_t id
 
 static void find_route(struct pending *pending, const char *method, const char *path)
 {
-    static const struct route *const tables[] = {routes_node, routes_pairing, routes_leases, routes_screen};
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-        for (const struct route *route = tables[t]; route->method; route++) {
+    for (const struct route *const *table = pending->server->options.tables; *table; table++) {
+        for (const struct route *route = *table; route->method; route++) {
             if (!path_fits(route->path, path, pending->exchange.id, sizeof pending->exchange.id))
                 continue;
             if (strcmp(route->method, method) == 0) {
@@ -76,23 +83,6 @@ static void find_route(struct pending *pending, const char *method, const char *
         error_set(&pending->refused, ERROR_METHOD, "this path does not take %.16s", method);
     else
         error_set(&pending->refused, ERROR_NOT_FOUND, "there is nothing at this path");
-}
-
-static void check_token(struct pending *pending)
-{
-    struct exchange *exchange = &pending->exchange;
-    const char *header = exchange_header(exchange, MHD_HTTP_HEADER_AUTHORIZATION);
-    if (pending->route->auth == AUTH_NONE)
-        return;
-    if (!header || strncasecmp(header, "Bearer ", 7) != 0)
-        error_set(&pending->refused, ERROR_UNAUTHORIZED,
-                  "this needs a token (Authorization: Bearer ...); pair first: berth pair");
-    else if (!pairing_check(exchange->context->pairing, header + 7, &exchange->grant))
-        error_set(&pending->refused, ERROR_UNAUTHORIZED,
-                  "this token is not known here; pair again: berth pair");
-    else if (!(exchange->grant.capabilities & pending->route->auth))
-        error_set(&pending->refused, ERROR_UNAUTHORIZED, "this token has not the capability \"%s\"",
-                  pending->route->auth == AUTH_OPERATOR ? "operator" : "lease");
 }
 
 static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const char *key, const char *value)
@@ -115,23 +105,28 @@ static int check_one_host(struct MHD_Connection *connection, struct error *err)
 
 /* --- one request ----------------------------------------------------------------------------------- */
 
-static struct pending *begin(struct http_server *server, struct MHD_Connection *connection,
-                             const char *method, const char *path)
+static struct pending *begin(struct web_server *server, struct MHD_Connection *connection, const char *method,
+                             const char *path)
 {
     struct pending *pending = calloc(1, sizeof *pending);
     if (!pending)
         return NULL;
     struct exchange *exchange = &pending->exchange;
-    exchange->context = &server->context;
+    pending->server = server;
+    exchange->context = server->options.context;
     exchange->connection = connection;
+    exchange->method = method;
+    exchange->path = path;
     if (check_one_host(connection, &pending->refused) < 0 ||
         guard_check(exchange_header(exchange, MHD_HTTP_HEADER_HOST),
                     exchange_header(exchange, MHD_HTTP_HEADER_ORIGIN),
                     exchange_header(exchange, "Sec-Fetch-Site"), &pending->refused) < 0)
         return pending;
     find_route(pending, method, path);
-    if (pending->route)
-        check_token(pending);
+    if (pending->route && pending->route->auth != AUTH_NONE) {
+        pending->authorized = true;
+        server->options.authorize(exchange, pending->route, &pending->refused);
+    }
     return pending;
 }
 
@@ -148,13 +143,13 @@ static int64_t announced_length(const struct exchange *exchange)
 
 static int refuse_too_large(struct pending *pending)
 {
-    return error_set(&pending->refused, ERROR_TOO_LARGE, "the body is larger than %d bytes", HTTP_BODY_MAX);
+    return error_set(&pending->refused, ERROR_TOO_LARGE, "the body is larger than %d bytes", WEB_BODY_MAX);
 }
 
 /* Keeps a piece of the body, or throws it away when the request is refused. False: cut the connection. */
 static bool take_body(struct pending *pending, const char *data, size_t size)
 {
-    if (!pending->refused.code && pending->body_size + size > HTTP_BODY_MAX)
+    if (!pending->refused.code && pending->body_size + size > WEB_BODY_MAX)
         refuse_too_large(pending);
     if (pending->refused.code) {
         pending->discarded += size;
@@ -174,18 +169,58 @@ static bool take_body(struct pending *pending, const char *data, size_t size)
     return true;
 }
 
+static int socket_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+struct cancel *exchange_cancel(struct exchange *exchange)
+{
+    struct pending *pending = (struct pending *)((char *)exchange - offsetof(struct pending, exchange));
+    if (!exchange->cancel) {
+        exchange->cancel = cancel_new();
+        watch_add(pending->server->watch, socket_of(exchange->connection), exchange->cancel);
+    }
+    return exchange->cancel;
+}
+
+/* Runs the route's handler. Its cancel is watched for only when the handler asked for it. */
+static int handle(struct pending *pending)
+{
+    int answered = pending->route->handle(&pending->exchange, &pending->refused);
+    if (pending->exchange.cancel) {
+        watch_remove(pending->server->watch, socket_of(pending->exchange.connection));
+        cancel_free(TAKE(pending->exchange.cancel));
+    }
+    return answered;
+}
+
+/* Whoever looks after the node wants to know who was kept out. */
+static void tell_refusal(struct pending *pending)
+{
+    enum error_code code = pending->refused.code;
+    if (pending->server->options.refused &&
+        (code == ERROR_UNAUTHORIZED || code == ERROR_FORBIDDEN || code == ERROR_WRONG_CODE ||
+         code == ERROR_SLOW_DOWN || code == ERROR_TOO_MANY))
+        pending->server->options.refused(&pending->exchange, &pending->refused);
+}
+
 static enum MHD_Result finish(struct pending *pending, struct MHD_Connection *connection)
 {
     struct exchange *exchange = &pending->exchange;
     exchange->body = pending->body ? pending->body : "";
     exchange->body_size = pending->body_size;
-    if (!pending->refused.code && pending->route->handle(exchange, &pending->refused) < 0 &&
-        exchange->response) {
+    bool failed = !pending->refused.code && handle(pending) < 0;
+    if (failed && exchange->response) {
         MHD_destroy_response(exchange->response);
         exchange->response = NULL;
     }
-    if (!exchange->response)
+    if (!exchange->response) {
+        tell_refusal(pending);
         answer_error(exchange, &pending->refused);
+    }
     if (pending->refused.code == ERROR_METHOD)
         answer_header(exchange, MHD_HTTP_HEADER_ALLOW, pending->allow);
     if (!exchange->response)
@@ -207,7 +242,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
             return MHD_NO;
         struct pending *fresh = *request;
         int64_t announced = announced_length(&fresh->exchange);
-        if (!fresh->refused.code && announced > HTTP_BODY_MAX)
+        if (!fresh->refused.code && announced > WEB_BODY_MAX)
             refuse_too_large(fresh);
         /* More than we would read to its end: answer now, and the connection closes after it. */
         return announced > DISCARD_MAX ? finish(fresh, connection) : MHD_YES;
@@ -229,6 +264,10 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
     struct pending *pending = *request;
     if (!pending)
         return;
+    if (pending->authorized && pending->server->options.completed)
+        pending->server->options.completed(&pending->exchange);
+    if (pending->exchange.upgrade.release)
+        pending->exchange.upgrade.release(pending->exchange.upgrade.context);
     if (pending->body) /* it may have held a pairing code or what somebody typed */
         explicit_bzero(pending->body, pending->body_size);
     free(pending->body);
@@ -259,53 +298,68 @@ static int resolve(const char *bind, uint16_t port, struct sockaddr_storage *add
     return 0;
 }
 
-struct http_server *http_server_start(const struct http_context *context, uint16_t port, struct error *err)
+static void free_server(struct web_server *server)
+{
+    if (server->watch)
+        watch_stop(server->watch);
+    free(server);
+}
+
+struct web_server *web_server_start(const struct web_options *options, struct error *err)
 {
     struct sockaddr_storage address = {0};
-    if (resolve(context->bind, port, &address, err) < 0)
+    if (resolve(options->bind, options->port, &address, err) < 0)
         return NULL;
-    struct http_server *server = calloc(1, sizeof *server);
+    struct web_server *server = calloc(1, sizeof *server);
     if (!server) {
-        error_set(err, ERROR_INTERNAL, "cannot start the HTTP server: out of memory");
+        error_set(err, ERROR_INTERNAL, "cannot start an HTTP server: out of memory");
         return NULL;
     }
-    server->context = *context;
+    server->options = *options;
+    server->watch = watch_start(err);
+    if (!server->watch) {
+        free_server(server);
+        return NULL;
+    }
     unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
                      MHD_USE_ITC | MHD_USE_ERROR_LOG;
     if (address.ss_family == AF_INET6)
         flags |= MHD_USE_IPv6;
+    if (options->upgrades)
+        flags |= MHD_ALLOW_UPGRADE;
     errno = 0;
     server->daemon = MHD_start_daemon(
-        flags, port, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+        flags, options->port, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
         MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS_MAX, MHD_OPTION_CONNECTION_TIMEOUT,
+        MHD_OPTION_CONNECTION_LIMIT, options->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_STRICT_FOR_CLIENT, 1,
         MHD_OPTION_END);
     if (!server->daemon) {
         error_set_errno(err, ERROR_INTERNAL, errno,
-                        "cannot listen on %s port %u (is another node running there?)", context->bind, port);
-        free(server);
+                        "cannot listen on %s port %u (is another node running there?)", options->bind,
+                        options->port);
+        free_server(server);
         return NULL;
     }
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    server->port = info ? info->port : port;
+    server->port = info ? info->port : options->port;
     return server;
 }
 
-uint16_t http_server_port(const struct http_server *server)
+uint16_t web_server_port(const struct web_server *server)
 {
     return server->port;
 }
 
-void http_server_quiesce(struct http_server *server)
+void web_server_quiesce(struct web_server *server)
 {
     int listener = MHD_quiesce_daemon(server->daemon);
     if (listener >= 0)
         close(listener);
 }
 
-void http_server_stop(struct http_server *server)
+void web_server_stop(struct web_server *server)
 {
     MHD_stop_daemon(server->daemon);
-    free(server);
+    free_server(server);
 }

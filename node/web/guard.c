@@ -1,4 +1,4 @@
-#include "http/guard.h"
+#include "web/guard.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "http/exchange.h"
+#include "web/exchange.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -58,6 +58,8 @@ static void set_response(struct exchange *exchange, unsigned status, struct MHD_
     answer_header(exchange, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     answer_header(exchange, "X-Content-Type-Options", "nosniff");
     answer_header(exchange, "Cross-Origin-Resource-Policy", "same-origin");
+    answer_header(exchange, "Referrer-Policy", "no-referrer");
+    answer_header(exchange, "X-Frame-Options", "DENY");
 }
 
 int answer_json(struct exchange *exchange, unsigned status, json_t *document)
@@ -89,14 +91,53 @@ void answer_header(struct exchange *exchange, const char *name, const char *valu
         MHD_add_response_header(exchange->response, name, value);
 }
 
+int answer_shared(struct exchange *exchange, const char *type, const void *data, size_t size,
+                  void (*release)(void *owner), void *owner)
+{
+    set_response(exchange, MHD_HTTP_OK,
+                 MHD_create_response_from_buffer_with_free_callback_cls(size, (void *)data, release, owner));
+    answer_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    return 0;
+}
+
+/* The exchange lives until its request is completed, which is after the connection was taken over. */
+static void on_upgrade(void *context, struct MHD_Connection *connection, void *request, const char *early,
+                       size_t early_size, MHD_socket socket, struct MHD_UpgradeResponseHandle *handle)
+{
+    (void)connection;
+    (void)request;
+    const struct upgrade *upgrade = &((struct exchange *)context)->upgrade;
+    upgrade->run(upgrade->context, socket, early, early_size);
+    MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+}
+
+int answer_upgrade(struct exchange *exchange, const struct upgrade *upgrade, struct error *err)
+{
+    struct MHD_Response *response = MHD_create_response_for_upgrade(on_upgrade, exchange);
+    if (!response)
+        return error_set(err, ERROR_INTERNAL, "cannot hand the connection over: out of memory");
+    exchange->upgrade = *upgrade;
+    set_response(exchange, MHD_HTTP_SWITCHING_PROTOCOLS, response);
+    answer_header(exchange, MHD_HTTP_HEADER_UPGRADE, upgrade->protocol); /* the library adds Connection */
+    return 0;
+}
+
 void answer_error(struct exchange *exchange, const struct error *err)
 {
+    answer_refusal(exchange, err, NULL);
+}
+
+int answer_refusal(struct exchange *exchange, const struct error *err, json_t *fields)
+{
     unsigned status = protocol_error_status(err->code);
-    answer_json(exchange, status, protocol_error_encode(err));
+    json_t *document = protocol_error_encode(err);
+    json_object_update_new(document, fields);
+    answer_json(exchange, status, document);
     if (status == MHD_HTTP_UNAUTHORIZED)
         answer_header(exchange, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     if (err->code == ERROR_SLOW_DOWN)
         answer_header(exchange, MHD_HTTP_HEADER_RETRY_AFTER, "12");
     if (err->code == ERROR_ENDING || err->code == ERROR_HYPERVISOR)
         answer_header(exchange, MHD_HTTP_HEADER_RETRY_AFTER, "5");
+    return 0;
 }

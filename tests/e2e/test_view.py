@@ -275,7 +275,11 @@ class Cutting:
                 page.mouse.down()
             live.wait_for("the key is down", lambda: not self.nothing_down(), 10, 0.05)
             relay.cut()
-            live.wait_for("nothing is down after cut %d" % turn, self.nothing_down, 10, 0.05)
+            try:
+                live.wait_for("nothing is down after cut %d" % turn, self.nothing_down, 10, 0.05)
+            except AssertionError as error:
+                raise AssertionError("%s\nkeys %s, buttons %s\n%s" % (
+                    error, self.guest.keys(), self.guest.buttons(), self.guest.output("cat", "/run/test-guest/events"))) from None
             page.keyboard.up(held[turn % len(held)])
             if turn % 5 == 0:
                 page.mouse.up()

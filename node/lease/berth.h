@@ -168,6 +168,22 @@ bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
  */
 bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
 
+/*
+ * The berth whose lease (live or ending) has this id, with its mutex held; NULL when there is none that the
+ * grant reaches. leases_no_such() says so: ERROR_NOT_FOUND, -1.
+ */
+struct berth *leases_lock(struct leases *leases, const char *id, const struct pairing_grant *grant);
+int leases_no_such(struct error *err);
+
+/* The document of the berth's live lease. With berth.mutex held. */
+void berth_describe(const struct berth *berth, struct lease_document *lease);
+
+/*
+ * Makes a create that is under way give up: its guest is taken from under it. id: of the lease that is being
+ * made, or NULL for whichever it is. Returns when it has, true when there was one to cancel.
+ */
+bool berth_cancel_create(struct leases *leases, struct berth *berth, const char *id);
+
 /* Occupancy so far, milliseconds. With berth.mutex held, while leased. */
 int64_t berth_occupied_ms(const struct berth *berth);
 

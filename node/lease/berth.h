@@ -157,14 +157,8 @@ void berth_ask_paused(struct leases *leases, struct berth *berth);
 /*
  * Undoes a create: nothing of its guest remains, then its record goes and the berth is free (failed, with the
  * reason). Where the guest does not go the berth is ending, and the keeper calls again. The berth is
- * preparing or ending and its lease was never live. Returns whether it is done.
- */
-bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
-
-/*
- * Undoes a create: nothing of its guest remains, then its record goes and the berth is free (failed, with the
- * reason). Where the guest does not go the berth is ending, and the keeper calls again. The berth is
- * preparing or ending and its lease was never live. Returns whether it is done.
+ * preparing or ending and its lease was never live. Returns whether it is done; false while another thread
+ * does it.
  */
 bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
 

@@ -139,9 +139,14 @@ int keyboard_send(struct hand *hand, uint16_t key, bool down, struct error *err)
     return gather(hand, (struct hands_key){.scancode = scancode_of(key), .down = down}, err);
 }
 
-void keyboard_mark(struct hand *hand)
+int keyboard_tap(struct hand *hand, uint16_t key, bool enters, struct error *err)
 {
-    hand->chunk[hand->chunk_count - 1].enters = true;
+    uint8_t scancode = scancode_of(key);
+    if (hand->chunk_count + 2 > KEYS_CHUNK && flush(hand, err) < 0)
+        return -1;
+    hand->chunk[hand->chunk_count++] = (struct hands_key){scancode, .down = true, .enters = enters};
+    hand->chunk[hand->chunk_count++] = (struct hands_key){scancode, .down = false};
+    return 0;
 }
 
 int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err)

@@ -35,6 +35,20 @@ enum guest_state { GUEST_GONE, GUEST_RUNNING, GUEST_PAUSED, GUEST_PAUSED_IO_ERRO
 int guest_state(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, enum guest_state *state,
                 struct error *err);
 
+/* Stops the guest's vCPUs, or lets them go on; one that stands or runs already is fine. ERROR_GUEST_FAILED.
+ */
+int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+
+/*
+ * Inspects a guest that an earlier run of the node has started, as guest_start() does. spec: what is known of
+ * it by the record alone (name, uuid, node_id, lease_id, kvm, system, vcpu, mem_mib, overlay, console_log);
+ * what an image and a hypervisor decided then is taken from the domain itself, the image's files from
+ * `image_dir` only. ERROR_GUEST_FAILED with the first difference.
+ */
+int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *image_dir,
+                        int64_t timeout_ms, struct error *err);
+
 /* 0 when the guest agent answers a ping within timeout_ms; -1 with ERROR_GUEST_FAILED when it does not. */
 int guest_agent_ping(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
 

@@ -20,7 +20,7 @@ static void shows_what_is_drawn(void **state)
     uint64_t last = 0;
     for (uint32_t seed = 1; seed <= 40; seed++) {
         FAKE_SET(fake, seed, seed);
-        clock_sleep_ms(35); /* past the slack: a frame of before would be too old */
+        clock_sleep_ms(65); /* past the slack: a frame of before would be too old */
         struct display_frame *frame = capture_good(display);
         assert_shows(frame, seed, WIDTH, HEIGHT);
         assert_true(frame->sequence > last);
@@ -38,11 +38,11 @@ static void shares_a_frame_that_did_not_change(void **state)
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct display_frame *first = capture_good(display);
-    clock_sleep_ms(60);
+    clock_sleep_ms(80);
     struct display_frame *second = capture_good(display);
     assert_ptr_equal(first, second);
     FAKE_SET(fake, seed, 2);
-    clock_sleep_ms(60);
+    clock_sleep_ms(80);
     struct display_frame *third = capture_good(display);
     assert_ptr_not_equal(first, third);
     assert_shows(first, 1, WIDTH, HEIGHT); /* a frame that is held never changes */
@@ -85,7 +85,7 @@ static void a_silent_server_is_an_error_in_time(void **state)
     struct display *display = open_good(fake);
     display_frame_release(capture_good(display));
     FAKE_SET(fake, mute, true);
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     struct error err = ERROR_INIT;
     int64_t began = clock_monotonic_ms();
     assert_null(display_capture(display, clock_deadline(200), &err));
@@ -95,7 +95,7 @@ static void a_silent_server_is_an_error_in_time(void **state)
     display_frame_release(capture_good(display));
 
     FAKE_SET(fake, mute, true); /* a long one does, and every call after it fails at once */
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     assert_null(display_capture(display, clock_deadline(5200), &err));
     began = clock_monotonic_ms();
     assert_null(display_capture(display, clock_deadline(5000), &err));
@@ -114,7 +114,7 @@ static void a_cut_frame_wakes_all(void **state)
     display_frame_release(capture_good(display));
     FAKE_SET(fake, cut_short, true);
     FAKE_SET(fake, seed, 2);
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     struct waiter waiters[20];
     pthread_t threads[20];
     for (int i = 0; i < 20; i++) {
@@ -156,11 +156,11 @@ static void shutdown_wakes_and_refuses(void **state)
     struct display *display = open_good(fake);
     display_frame_release(capture_good(display));
     FAKE_SET(fake, mute, true);
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     pthread_t thread;
     struct waiter waiter = {.display = display};
     pthread_create(&thread, NULL, wait_for_frame, &waiter);
-    clock_sleep_ms(50);
+    clock_sleep_ms(80);
     display_shutdown(display);
     pthread_join(thread, NULL);
     assert_int_equal(waiter.err.code, ERROR_NOT_FOUND);

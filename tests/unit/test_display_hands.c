@@ -168,7 +168,7 @@ static void actions_take_turns(void **state)
         clock_sleep_ms(20);
     }
     FAKE_SET(fake, seed, 9);
-    clock_sleep_ms(40);
+    clock_sleep_ms(70);
     struct display_frame *frame = capture_good(display);
     assert_shows(frame, 9, WIDTH, HEIGHT);
     display_frame_release(frame);

@@ -158,6 +158,9 @@ int keyboard_tap(struct hand *hand, uint16_t key, bool enters, struct error *err
 /* Releases the modifiers that other parties hold down, so that a text does not become a shortcut. */
 int keyboard_lift_others(struct hand *hand, struct error *err);
 
+/* Before an action that presses keys: connections to QEMU end at no time of their own any more. */
+int keyboard_begin(struct hand *hand, struct error *err);
+
 /*
  * At a moment without a key of ours down: lets connections to QEMU end that wait for one, and does not go on
  * before QEMU has noticed.

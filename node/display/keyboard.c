@@ -6,7 +6,8 @@
 #include "display/session.h"
 #include "protocol/keys.h"
 
-#define IDLE_US 1000000 /* how long one sleeps at most for an answer that wakes */
+#define ENDS_PINGS 4
+#define IDLE_US    1000000 /* how long one sleeps at most for an answer that wakes */
 
 static const enum action_modifier modifier_order[] = {MODIFIER_CTRL, MODIFIER_ALT, MODIFIER_SHIFT,
                                                       MODIFIER_SUPER};
@@ -191,22 +192,28 @@ int keyboard_lift_others(struct hand *hand, struct error *err)
     return 0;
 }
 
-/*
- * QEMU has seen a connection end once it has answered two pings: the first may have been read in the round of
- * its main loop that was under way.
- */
+/* A round of QEMU's main loop for what a viewer said last, one for its end, and as many again to be sure. */
+static int sync_ends(struct hand *hand, struct error *err)
+{
+    LOCK_SCOPE(&hand->display->mutex);
+    for (int i = 0; i < ENDS_PINGS; i++)
+        if (post(hand, NULL, 0, err) < 0)
+            return -1;
+    return 0;
+}
+
+int keyboard_begin(struct hand *hand, struct error *err)
+{
+    return holds_press(hand->display->hands.holds, true) ? sync_ends(hand, err) : 0;
+}
+
 int keyboard_pause(struct hand *hand, struct error *err)
 {
     if (!holds_waiting(hand->display->hands.holds))
         return 0;
     if (flush(hand, err) < 0)
         return -1;
-    holds_sweep(hand->display->hands.holds);
-    LOCK_SCOPE(&hand->display->mutex);
-    for (int i = 0; i < 2; i++)
-        if (post(hand, NULL, 0, err) < 0)
-            return -1;
-    return 0;
+    return holds_sweep(hand->display->hands.holds) ? sync_ends(hand, err) : 0;
 }
 
 int keyboard_drain(struct hand *hand, struct error *err)

@@ -315,8 +315,8 @@ static int perform_one(struct hand *hand, const struct display_request *request,
         return -1;
     if (!performers[action->kind].input)
         return performers[action->kind].perform(hand, action, err);
-    holds_press(hand->display->hands.holds, true);
-    if ((performers[action->kind].clean && keyboard_lift_others(hand, err) < 0) ||
+    if (keyboard_begin(hand, err) < 0 ||
+        (performers[action->kind].clean && keyboard_lift_others(hand, err) < 0) ||
         keyboard_modifiers(hand, action->modifiers, true, err) < 0 ||
         performers[action->kind].perform(hand, action, err) < 0 || pointer_settle(hand, err) < 0 ||
         keyboard_modifiers(hand, action->modifiers, false, err) < 0)

@@ -55,6 +55,28 @@ static int post(struct hand *hand, const unsigned char *bytes, size_t count, str
     return 0;
 }
 
+/* The timer of QEMU's queue is due: two pings, the second sent by the session's thread when the first is
+ * back, prove that it has been served. The mutex is held. */
+static int prove_turn(struct hand *hand, struct error *err)
+{
+    struct display *display = hand->display;
+    struct hands *hands = &display->hands;
+    int64_t sent_us = clock_monotonic_us();
+    uint64_t ping = session_post(display, NULL, 0, err);
+    if (ping == 0)
+        return -1;
+    display->chased = ping;
+    display->chaser = 0;
+    if (hand_await(hand, ping, err) < 0 || hand_await(hand, display->chaser, err) < 0)
+        return -1;
+    hands->pinged_us = sent_us;
+    if (!display->chaser || hands->due_us > sent_us)
+        return 0;
+    hands->keys_delivered++;
+    hands->due_us = clock_monotonic_us() + KEY_US;
+    return 0;
+}
+
 /* Waits for the next thing to happen: the timer of QEMU's queue, which it proves, or an answer of the agent.
  * The mutex is held. */
 static int follow(struct hand *hand, struct error *err)
@@ -62,7 +84,7 @@ static int follow(struct hand *hand, struct error *err)
     struct hands *hands = &hand->display->hands;
     bool queued = hands->keys_delivered < hands->keys_sent;
     if (queued && clock_monotonic_us() >= hands->due_us)
-        return post(hand, NULL, 0, err);
+        return prove_turn(hand, err);
     int64_t until_us = queued ? hands->due_us : clock_monotonic_us() + IDLE_US;
     session_sleep_until(hand->display, until_us);
     return 0;

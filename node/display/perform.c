@@ -131,8 +131,7 @@ static int press_chord(struct hand *hand, struct action_chord chord, struct erro
 {
     if (keyboard_modifiers(hand, chord.modifiers, true, err) < 0)
         return -1;
-    if (chord.key &&
-        (keyboard_send(hand, chord.key, true, err) < 0 || keyboard_send(hand, chord.key, false, err) < 0))
+    if (chord.key && keyboard_tap(hand, chord.key, false, err) < 0)
         return -1;
     return keyboard_modifiers(hand, chord.modifiers, false, err);
 }
@@ -150,10 +149,7 @@ static int type_by_keys(struct hand *hand, const struct action *action, struct e
             return error_set(err, ERROR_UNTYPABLE, "the text holds a character that cannot be typed exactly");
         if (keyboard_modifiers(hand, held & ~chord.modifiers, false, err) < 0 ||
             keyboard_modifiers(hand, chord.modifiers & ~held, true, err) < 0 ||
-            keyboard_send(hand, chord.key, true, err) < 0)
-            return -1;
-        keyboard_mark(hand);
-        if (keyboard_send(hand, chord.key, false, err) < 0)
+            keyboard_tap(hand, chord.key, true, err) < 0)
             return -1;
         held = chord.modifiers;
         if (!held && keyboard_pause(hand, err) < 0)
@@ -319,8 +315,8 @@ static int perform_one(struct hand *hand, const struct display_request *request,
         return -1;
     if (!performers[action->kind].input)
         return performers[action->kind].perform(hand, action, err);
-    holds_press(hand->display->hands.holds, true);
-    if ((performers[action->kind].clean && keyboard_lift_others(hand, err) < 0) ||
+    if (keyboard_begin(hand, err) < 0 ||
+        (performers[action->kind].clean && keyboard_lift_others(hand, err) < 0) ||
         keyboard_modifiers(hand, action->modifiers, true, err) < 0 ||
         performers[action->kind].perform(hand, action, err) < 0 || pointer_settle(hand, err) < 0 ||
         keyboard_modifiers(hand, action->modifiers, false, err) < 0)

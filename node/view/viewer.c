@@ -201,7 +201,10 @@ static bool send_last(struct viewer *viewer, int64_t deadline_ms)
 static void leave_guest(struct viewer *viewer)
 {
     int64_t deadline_ms = clock_deadline(RELEASE_MS);
-    if (send_last(viewer, deadline_ms) && shutdown(viewer->vnc_fd, SHUT_WR) == 0) {
+    bool sent = send_last(viewer, deadline_ms);
+    if (!holds_shut(viewer->holds, viewer->vnc_fd)) {
+        viewer->vnc_fd = -1; /* it ends once the node's own session has no key down */
+    } else if (sent) {
         for (;;) { /* what QEMU still says is of no use; that it closes tells that it has read everything */
             ssize_t got = recv(viewer->vnc_fd, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
             if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
@@ -212,7 +215,8 @@ static void leave_guest(struct viewer *viewer)
         }
     }
     holds_leave(TAKE(viewer->holder));
-    close(TAKE_FD(viewer->vnc_fd));
+    cleanup_close(&viewer->vnc_fd);
+    viewer->vnc_fd = -1;
     audience_vacate(&viewer->seat);
 }
 
@@ -475,7 +479,8 @@ void viewer_free(struct viewer *viewer)
 {
     if (viewer->holder)
         holds_leave(viewer->holder);
-    cleanup_close(&viewer->vnc_fd);
+    if (viewer->vnc_fd >= 0 && holds_shut(viewer->holds, viewer->vnc_fd))
+        close(viewer->vnc_fd);
     audience_leave(&viewer->seat);
     frames_free(viewer->frames);
     free(viewer);

@@ -5,6 +5,7 @@ import collections
 import hashlib
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -31,6 +32,19 @@ class LookTest(live.LeaseTest):
     def assert_part(self, picture, seed, x, y, width, height):
         self.assertEqual((picture.width, picture.height), (width, height))
         self.assertTrue(picture.pixels == live.painted(seed, x, y, width, height), "not picture %d" % seed)
+
+    def display_switches(self):
+        """How often the display's thread has been given the processor."""
+        count = 0
+        tasks = "/proc/%d/task" % self.node.process.pid
+        for task in os.listdir(tasks):
+            with open("%s/%s/comm" % (tasks, task)) as file:
+                if file.read().strip() != "display":
+                    continue
+            with open("%s/%s/status" % (tasks, task)) as file:
+                count += sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
+        self.assertGreater(count, 0, "there is no such thread")
+        return count
 
 
 class Parts(LookTest):
@@ -219,18 +233,20 @@ class Changes(LookTest):
         self.paint(5200)
         self.assert_part(live.Picture.decode(self.look().body), 5200, 0, 0, 1280, 800)
 
-    def display_switches(self):
-        """How often the display's thread has been given the processor."""
-        count = 0
-        tasks = "/proc/%d/task" % self.node.process.pid
-        for task in os.listdir(tasks):
-            with open("%s/%s/comm" % (tasks, task)) as file:
-                if file.read().strip() != "display":
-                    continue
-            with open("%s/%s/status" % (tasks, task)) as file:
-                count += sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
-        self.assertGreater(count, 0, "there is no such thread")
-        return count
+    def test_a_client_that_goes(self):
+        """Who closes his connection is waited for no longer: QEMU is not kept awake for him."""
+        head = "GET %s?settle_ms=60000&timeout_ms=60000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n" % (
+            self.path, self.api.token)
+        with socket.create_connection(("127.0.0.1", self.node.port)) as connection:
+            connection.sendall(head.encode())
+            time.sleep(0.5)
+            before = self.display_switches()
+            time.sleep(1)
+            self.assertGreater(self.display_switches() - before, 5, "it does not look at the screen meanwhile")
+        time.sleep(0.5)
+        before = self.display_switches()
+        time.sleep(1)
+        self.assertLess(self.display_switches() - before, 5)
 
     def assert_error_with_done(self, answer):
         self.assertEqual((answer.status, answer.json()["code"]), (503, "timeout"), answer)

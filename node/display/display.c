@@ -98,6 +98,7 @@ void session_sleep_until(struct display *display, int64_t until_us)
 static void free_session(struct display *display)
 {
     display_frame_release(display->frame);
+    hands_close(display);
     display_frame_release(display->spare);
     shots_close(display);
     cleanup_close(&display->socket_fd);
@@ -150,7 +151,6 @@ static struct display *new_session(int64_t timeout_ms)
     display->handshake_s = timeout_ms < 0 || timeout_ms > 3600000 ? 3600 : (int)(timeout_ms / 1000) + 1;
     display->want_ms = display->frame_ms = INT64_MIN;
     shots_open(display);
-    display->pointer_x = display->pointer_y = -1;
     display->pings = OPENING_PINGS;
     return display;
 }
@@ -168,9 +168,9 @@ static int await_session(struct display *display, int64_t deadline_ms, struct er
 struct display *display_open(int fd, const struct display_assist *assist, struct holds *holds,
                              int64_t timeout_ms, struct error *err)
 {
-    (void)assist, (void)holds;
     int64_t deadline_ms = clock_deadline(timeout_ms);
     CLEANUP(cleanup_session) struct display *display = new_session(timeout_ms);
+    hands_open(display, assist, holds);
     if (take_descriptor(display, fd, err) < 0)
         return NULL;
     if (sync_thread_start(&display->thread, "display", rfb_run, display, err) < 0)
@@ -187,6 +187,8 @@ void display_shutdown(struct display *display)
 {
     LOCK_SCOPE(&display->mutex);
     display->ended = true;
+    if (display->hands.stop)
+        cancel_fire(display->hands.stop);
     pthread_cond_broadcast(&display->changed);
 }
 

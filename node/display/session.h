@@ -20,7 +20,7 @@
  * Echoes. SetEncodings that lists the QEMU extended key event is answered at once by a rectangle of that
  * encoding, so it is used as a ping: when the echo is back, QEMU has processed every message before it.
  *
- * Lock order: the session's mutex is the only lock of display/ and no other lock is taken under it.
+ * Lock order: under the session's mutex only those of its holds (holds.h) and of its cancel are taken.
  */
 #ifndef BERTHOS_DISPLAY_SESSION_H
 #define BERTHOS_DISPLAY_SESSION_H
@@ -32,6 +32,7 @@
 
 #include "display/changes.h"
 #include "display/display.h"
+#include "display/hands.h"
 
 /* Of the 100 ms that a picture may lag behind: how old a frame may be that is given out again. The rest is
  * for the guest's drawing to reach QEMU. */
@@ -48,7 +49,6 @@
 #define PIXELS_MAX (16u << 20)
 
 #define OUTBOX_SIZE 4096
-#define HELD_MAX    32
 
 /* SetEncodings: raw, DesktopSize, QEMU extended key event. RFC 6143 section 7.5.2; the last one is QEMU's. */
 #define SESSION_PING_SIZE 16
@@ -59,11 +59,6 @@ extern const unsigned char session_ping[SESSION_PING_SIZE];
 #define OPENING_PINGS 2
 
 enum session_state { SESSION_OPENING, SESSION_RUNNING, SESSION_DEAD };
-
-/* One caller of display_perform() in the queue; on its stack. */
-struct session_turn {
-    struct session_turn *next;
-};
 
 struct display {
     pthread_mutex_t mutex;  /* guards all below up to the mark */
@@ -99,14 +94,7 @@ struct display {
     struct maker *makers;     /* who makes one now, and who waits to, in order */
     unsigned char *secret;    /* keys the pictures' names; etag.c */
 
-    struct session_turn *turns;   /* who performs, and who waits for it, in order */
-    uint8_t buttons;              /* RFB button mask that QEMU was last told */
-    int32_t pointer_x, pointer_y; /* pixels; -1 before the first move */
-    uint16_t held[HELD_MAX];      /* key codes that are down, in the order they went down */
-    size_t held_count;
-    int64_t drained_us;  /* when QEMU's key queue will be empty, monotonic */
-    int64_t lateness_us; /* how late QEMU's main loop answers, smoothed */
-    int64_t pointer_us;  /* when the next pointer message may go */
+    struct hands hands;
     /* end of what the mutex guards */
 
     pthread_t thread;
@@ -178,9 +166,6 @@ struct display_frame *frame_copy(struct display *display, const struct canvas *c
 void shots_open(struct display *display);
 void shots_forget(struct display *display);
 void shots_close(struct display *display);
-
-/* Sends what releases every button and key that is down. The mutex is held. Waits for nothing. */
-void hands_release(struct display *display);
 
 /*
  * Waits for a picture that has changed since now, or for one that stays still (action.h). No lock is held.

@@ -3,7 +3,8 @@
  * thrown us out (another client asked to be alone), or did not answer for so long that it was given up.
  *
  * A lost session is taken from the berth at once, but closed only when the last caller who is still inside
- * has come out; all calls in it fail by themselves, so that is soon.
+ * has come out; all calls in it fail by themselves, so that is soon. A lease that was adopted without a
+ * display gets one in the same way.
  */
 #include <stdlib.h>
 
@@ -82,7 +83,8 @@ static int try_again(struct leases *leases, struct berth *berth, const char *why
     pthread_cond_broadcast(&berth->changed);
     if (!display)
         return -1;
-    if (berth->display) {
+    if (berth->state == BERTH_LEASED) {
+        display_set_paused(display, berth->paused);
         replace(berth, display);
         return 0;
     }
@@ -112,7 +114,9 @@ int berth_reopen_display(struct leases *leases, struct berth *berth, struct disp
                          struct error *err)
 {
     struct error why = ERROR_INIT;
-    if (!display_lost(*display, &why))
+    if (!*display)
+        error_set(&why, ERROR_GUEST_FAILED, "the guest's display is not open");
+    else if (!display_lost(*display, &why))
         return 0;
     pthread_mutex_lock(&berth->mutex);
     int opened = reopen(leases, berth, *display, why.text, err);

@@ -58,6 +58,8 @@ static void set_response(struct exchange *exchange, unsigned status, struct MHD_
     answer_header(exchange, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     answer_header(exchange, "X-Content-Type-Options", "nosniff");
     answer_header(exchange, "Cross-Origin-Resource-Policy", "same-origin");
+    answer_header(exchange, "Referrer-Policy", "no-referrer");
+    answer_header(exchange, "X-Frame-Options", "DENY");
 }
 
 int answer_json(struct exchange *exchange, unsigned status, json_t *document)
@@ -95,6 +97,28 @@ int answer_shared(struct exchange *exchange, const char *type, const void *data,
     set_response(exchange, MHD_HTTP_OK,
                  MHD_create_response_from_buffer_with_free_callback_cls(size, (void *)data, release, owner));
     answer_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    return 0;
+}
+
+/* The exchange lives until its request is completed, which is after the connection was taken over. */
+static void on_upgrade(void *context, struct MHD_Connection *connection, void *request, const char *early,
+                       size_t early_size, MHD_socket socket, struct MHD_UpgradeResponseHandle *handle)
+{
+    (void)connection;
+    (void)request;
+    const struct upgrade *upgrade = &((struct exchange *)context)->upgrade;
+    upgrade->run(upgrade->context, socket, early, early_size);
+    MHD_upgrade_action(handle, MHD_UPGRADE_ACTION_CLOSE);
+}
+
+int answer_upgrade(struct exchange *exchange, const struct upgrade *upgrade, struct error *err)
+{
+    struct MHD_Response *response = MHD_create_response_for_upgrade(on_upgrade, exchange);
+    if (!response)
+        return error_set(err, ERROR_INTERNAL, "cannot hand the connection over: out of memory");
+    exchange->upgrade = *upgrade;
+    set_response(exchange, MHD_HTTP_SWITCHING_PROTOCOLS, response);
+    answer_header(exchange, MHD_HTTP_HEADER_UPGRADE, upgrade->protocol); /* the library adds Connection */
     return 0;
 }
 

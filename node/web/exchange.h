@@ -17,9 +17,25 @@
 #define WEB_BODY_MAX (1 << 20) /* bytes; more is 413 */
 #define WEB_ID_SIZE  128
 
+/* What takes a connection over once its request has been answered with 101. */
+struct upgrade {
+    const char *protocol; /* for the Upgrade header; static */
+
+    /*
+     * Called on the connection's thread when the answer has been sent; may block. socket: non-blocking,
+     * borrowed until it returns and closed then. early: what the client sent behind its request.
+     */
+    void (*run)(void *context, int socket, const char *early, size_t early_size);
+
+    /* Called once when all is over, also where run() was not because the client had gone. */
+    void (*release)(void *context);
+    void *context;
+};
+
 struct exchange {
     void *context; /* web_options.context */
     struct MHD_Connection *connection;
+    const char *method;
     const char *path;           /* of the request, without its query */
     char id[WEB_ID_SIZE];       /* what stands for {id} in the path; may be no valid id */
     struct pairing_grant grant; /* of the token, where the server's authorize() has found one */
@@ -27,6 +43,7 @@ struct exchange {
     struct cancel *cancel;      /* see exchange_cancel(); NULL until it is asked for */
     const char *body;           /* terminated; "" when there is none */
     size_t body_size;
+    struct upgrade upgrade;        /* set by answer_upgrade() */
     struct MHD_Response *response; /* set by an answer_*() */
     unsigned status;
 };
@@ -74,6 +91,12 @@ int answer_bytes(struct exchange *exchange, const char *type, void *data, size_t
  */
 int answer_shared(struct exchange *exchange, const char *type, const void *data, size_t size,
                   void (*release)(void *owner), void *owner);
+
+/*
+ * Answers with 101 where the server was started with upgrades. *upgrade is copied and its context taken over.
+ * -1 with ERROR_INTERNAL, and then it is not.
+ */
+int answer_upgrade(struct exchange *exchange, const struct upgrade *upgrade, struct error *err);
 
 /* Adds a header to the answer. */
 void answer_header(struct exchange *exchange, const char *name, const char *value);

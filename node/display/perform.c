@@ -407,7 +407,7 @@ static int perform_all(struct hand *hand, const struct display_request *request,
     display->hands.stop = NULL;
     if (failed)
         hands_release(display);
-    outcome->ended_ms = clock_monotonic_ms();
+    outcome->ended_ms = display->acted_ms = clock_monotonic_ms();
     return failed ? -1 : 0;
 }
 

@@ -172,6 +172,10 @@ class Picture(PageTest):
         page.until("document.fullscreenElement !== null")
         self.assertEqual(page.getAttribute("#full", "aria-pressed"), "true")
         self.assertTrue(page.isVisible("#badge"))
+        for width, height in SIZES.items():
+            page.setViewportSize({"width": width, "height": height})
+            self.assert_in_bounds(page, width)
+            page.picture("full-screen-%d.png" % width)
         page.click("#full")
         page.until("document.fullscreenElement === null")
 
@@ -200,6 +204,66 @@ class Picture(PageTest):
                 page.picture("help-%d-%s.png" % (width, scheme))
                 self.assert_in_bounds(page, width)
                 page.context().close()
+
+    def test_a_narrow_window_and_a_low_one(self):
+        for width, height in ((320, 480), (700, 400), (1000, 600), (1500, 300)):
+            page = self.open(viewport={"width": width, "height": height})
+            for control in ("#keys", "#type", "#help"):
+                page.click(control)
+                self.assert_in_bounds(page, width)
+                page.keyboard.press("Escape")
+            page.context().close()
+
+    def test_what_is_written_can_be_read(self):
+        """Text stands out from what it is on by 4.5 to 1 (WCAG 2.2, 1.4.3), in both palettes, in each state."""
+        for scheme in ("light", "dark"):
+            for mode, seconds in (("control", 3600.0), ("watch", 30.0)):
+                self.view.mode, self.view.seconds_left, self.view.more_viewers = mode, seconds, 1
+                page = self.open(viewport={"width": 2560, "height": 1440}, colorScheme=scheme)
+                page.until("!document.getElementById('viewers').hidden")
+                seen = self.assert_contrast(page)
+                for control in ("#keys", "#type", "#help"):
+                    if page.isVisible(control):
+                        page.click(control)
+                        seen += self.assert_contrast(page)
+                        page.keyboard.press("Escape")
+                self.assertGreater(seen, 20)
+                self.view.close(4001)
+                self.wait_state(page, "ended")
+                self.assert_contrast(page)
+                page.context().close()
+
+    def assert_contrast(self, page):
+        """Gives how many pieces of text were looked at."""
+        found = page.evaluate("""(() => {
+            const rgba = (text) => { const n = text.match(/[0-9.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
+            const light = (c) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, i) => {
+                const v = c[i] / 255;
+                return sum + weight * (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+            }, 0);
+            const found = [];
+            for (const one of document.querySelectorAll('#app *')) {
+                const own = [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+                if (!own || !one.checkVisibility() || one.closest('.unseen, :disabled, noscript')) continue;
+                if (one.getBoundingClientRect().width <= 1) continue;
+                let behind = one;
+                while (behind && rgba(getComputedStyle(behind).backgroundColor)[3] === 0) behind = behind.parentElement;
+                const a = light(rgba(getComputedStyle(one).color)), b = light(rgba(getComputedStyle(behind).backgroundColor));
+                const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+                found.push([ratio, one.tagName + '#' + one.id + ' ' + one.textContent.trim().slice(0, 30)]);
+            }
+            return found;
+        })()""")
+        self.assertEqual([each for each in found if each[0] < 4.5], [])
+        return len(found)
+
+    def test_less_motion_where_it_is_asked_for(self):
+        for asked, animation in (("reduce", "none"), ("no-preference", "turn")):
+            page = self.open(reducedMotion=asked)
+            self.view.close(4004)
+            self.wait_state(page, "waiting")
+            self.assertEqual(page.evaluate("getComputedStyle(document.querySelector('.spinner')).animationName"), animation)
+            page.context().close()
 
     def assert_in_bounds(self, page, width):
         outside = page.evaluate("""[...document.querySelectorAll('button, h1, h2, #facts > span, p, dialog[open], code')]
@@ -363,7 +427,7 @@ class Layouts(PageTest):
         page = self.open()
         self.view.refuse_action = (422, "untypable", "this guest has no helper for the character U+00FC")
         self.press(page, ("keydown", "\u00fc", "BracketLeft"), ("keyup", "\u00fc", "BracketLeft"))
-        page.until("document.getElementById('toast').textContent.includes('no helper for the character')")
+        page.until("document.getElementById('toast').textContent.includes('his guest has no helper for the character')")
         page.keyboard.press("a")
         self.keys((A, 1), (A, 0))
 

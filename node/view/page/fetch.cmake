@@ -3,7 +3,7 @@
 
 if(NOT NPM OR NOT EXISTS "${NPM}")
   message(FATAL_ERROR "npm is not there, and it fetches noVNC, the viewer in the page of the guest view. "
-    "Install it (packaging/install-deps.sh --build), then run cmake again with --fresh.")
+    "Install it (packaging/install-deps.sh --build), then run cmake again.")
 endif()
 
 file(REMOVE_RECURSE "${WORK}" "${TO}")

@@ -28,7 +28,7 @@ const WORDS = {
     full: {bar: 'Full', title: 'Another 8 viewers are watching', final: true,
            text: 'A guest can be watched from 8 places at once. One of them has to leave first.', action: 'Try again'},
     gone: {bar: 'Gone', title: 'The node is gone', final: true,
-           text: 'Nothing has answered for a minute. The lease has ended, the node was stopped, or the tunnel to it is closed.',
+           text: 'Nothing answers here any more: the lease has ended, the node was stopped, or the tunnel to it is closed.',
            hint: `If the lease is still live, the view may have another address now. ${FRESH}`, action: 'Try again'},
     used: {bar: 'No access', title: 'This link was used or is too old', final: true,
            text: 'A link opens the view once, within a minute.', hint: FRESH},

@@ -7,7 +7,7 @@ set -euo pipefail
 build_packages=(
     gcc g++ cmake ninja-build pkg-config
     libvirt-dev libxml2-dev libjansson-dev libmicrohttpd-dev libwslay-dev libvncserver-dev libgnutls28-dev
-    libcurl4-gnutls-dev libpng-dev libjpeg62-turbo-dev libtomlplusplus-dev libcmocka-dev
+    libcurl4-gnutls-dev libpng-dev libjpeg62-turbo-dev libxxhash-dev libtomlplusplus-dev libcmocka-dev
     dpkg-dev file # cpack: the package and its dependencies
     npm           # fetches noVNC, the viewer in the page of the guest view; a node does not need it
 )
@@ -31,7 +31,8 @@ image_packages=(
 tests_packages=(
     clang clang-format clang-tidy libclang-rt-14-dev
     python3 shellcheck gvncviewer websockify lintian man-db
-    chromium fonts-dejavu-core nodejs npm # the browser on the guest view, and what drives it (playwright-core)
+    chromium fonts-dejavu-core # the browser on the guest view
+    nodejs npm # what drives it (playwright-core), and real MCP clients
 )
 
 usage() {

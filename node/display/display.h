@@ -83,6 +83,12 @@ CLEANUP_DEFINE(display, struct display *, display_close);
 void display_shutdown(struct display *display);
 
 /*
+ * Whether the session has come to an end by itself: QEMU closed it, stopped answering or made no sense. *err
+ * then says why; every other call fails in the same way, and a new session may work.
+ */
+bool display_lost(struct display *display, struct error *err);
+
+/*
  * A frame that shows everything the guest had drawn 100 ms before this call. Bounded: ERROR_GUEST_FAILED when
  * QEMU does not answer by the deadline. *Owned*: display_frame_release().
  */

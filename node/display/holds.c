@@ -17,7 +17,10 @@ struct holder {
 struct holds {
     pthread_mutex_t mutex; /* guards all below and every holder; no other lock is taken under it */
     struct holder *holders;
-    int32_t x, y; /* pixels; -1 before the first move */
+    int32_t x, y;  /* pixels; -1 before the first move */
+    bool pressing; /* the node's session presses keys */
+    int *waiting;  /* descriptors to close when it has none down; owned */
+    size_t waiting_count;
 };
 
 struct holds *holds_new(void)
@@ -34,6 +37,7 @@ void holds_free(struct holds *holds)
 {
     if (!holds)
         return;
+    holds_sweep(holds);
     pthread_mutex_destroy(&holds->mutex);
     free(holds);
 }
@@ -122,4 +126,41 @@ size_t holds_others(struct holder *holder, uint32_t *keys, size_t max)
             if (find(keys, count, other->keys[i]) == count)
                 keys[count++] = other->keys[i];
     return count;
+}
+
+void holds_close(struct holds *holds, int fd)
+{
+    LOCK_SCOPE(&holds->mutex);
+    if (!holds->pressing) {
+        close(fd);
+        return;
+    }
+    int *more = reallocarray(holds->waiting, holds->waiting_count + 1, sizeof *more);
+    if (!more)
+        abort();
+    holds->waiting = more;
+    holds->waiting[holds->waiting_count++] = fd;
+}
+
+bool holds_waiting(struct holds *holds)
+{
+    LOCK_SCOPE(&holds->mutex);
+    return holds->waiting_count > 0;
+}
+
+void holds_sweep(struct holds *holds)
+{
+    LOCK_SCOPE(&holds->mutex);
+    while (holds->waiting_count > 0)
+        close(holds->waiting[--holds->waiting_count]);
+    free(TAKE(holds->waiting));
+}
+
+void holds_press(struct holds *holds, bool pressing)
+{
+    pthread_mutex_lock(&holds->mutex);
+    holds->pressing = pressing;
+    pthread_mutex_unlock(&holds->mutex);
+    if (!pressing)
+        holds_sweep(holds);
 }

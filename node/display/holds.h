@@ -49,4 +49,20 @@ size_t holds_mine(struct holder *holder, uint32_t keys[HOLDS_KEYS_MAX], uint8_t 
 /* The keys that any other party holds, each once, at most `max`. Returns how many. */
 size_t holds_others(struct holder *holder, uint32_t *keys, size_t max);
 
+/*
+ * Closes a connection to the guest's VNC server (*transferred*). QEMU releases every key of everybody when
+ * any of its connections ends (*seen* with 7.2), so while the node's session presses keys that waits for its
+ * next moment without a key down. Viewers end theirs by this and never by close().
+ */
+void holds_close(struct holds *holds, int fd);
+
+/* For the node's session: it begins to press keys, or is done. */
+void holds_press(struct holds *holds, bool pressing);
+
+/* Whether a connection waits to be closed. */
+bool holds_waiting(struct holds *holds);
+
+/* For the node's session, at a moment without a key down: closes what waits. */
+void holds_sweep(struct holds *holds);
+
 #endif

@@ -2,7 +2,7 @@
  * Looking: pictures of a session's screen for people, models and browsers, and what changed on it.
  *
  * Callers that want the same picture of the same pixels share one encode. The pixels are named by a keyed
- * digest, so equal pixels have equal names for the life of the process and nobody outside can make two that
+ * digest, so equal pixels have equal names for the life of the session and nobody outside can make two that
  * collide.
  */
 #ifndef BERTHOS_DISPLAY_LOOK_H
@@ -27,15 +27,15 @@ struct picture_request {
     int quality; /* JPEG, 1..100 */
     bool has_region;
     struct action_region region; /* pixels of the screen; one that leaves it is ERROR_BAD_REQUEST */
-    uint32_t max_edge;  /* the longer edge of the picture at most, pixels; 0: as large as the screen */
-    int64_t settle_ms;  /* first wait until the screen (the region) has been still this long; -1: do not */
-    int64_t timeout_ms; /* how long all of it may take */
+    uint32_t max_edge; /* the longer edge of the picture at most, pixels; 0: as large as the screen */
+    int64_t settle_ms; /* first wait until the screen (the region) has been still this long, and so long after
+                          the last input; -1: do not */
+    int64_t timeout_ms;     /* how long all of it may take */
     const char *known_etag; /* an If-None-Match header, or NULL; borrowed */
 };
 
-/* A finished picture. Immutable; shared by reference count. */
+/* A finished picture. */
 struct picture {
-    int references;                     /* private to display/ */
     const char *mime;                   /* static */
     uint32_t width, height;             /* of the picture, pixels */
     uint32_t frame_width, frame_height; /* of the screen it shows, pixels */
@@ -44,8 +44,9 @@ struct picture {
     char etag[PICTURE_ETAG_SIZE];       /* RFC 9110 section 8.8.3, strong, with its quotes */
     bool still;                         /* with settle_ms: it was still in time */
     bool known;                         /* known_etag names it: there is no data */
-    unsigned char *data;                /* owned by the picture */
+    const unsigned char *data;          /* the file; borrowed until picture_release() */
     size_t size;                        /* bytes */
+    struct encoding *encoding;          /* private to display/: what pictures of the same bytes share */
 };
 
 /*

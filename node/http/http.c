@@ -4,9 +4,10 @@
 #include <strings.h>
 
 #include "http/routes.h"
+#include "protocol/error.h"
 #include "web/server.h"
 
-enum { CONNECTIONS_MAX = 128 };
+enum { CONNECTIONS_MAX = 320 };
 
 static int authorize(struct exchange *exchange, const struct route *route, struct error *err)
 {
@@ -22,6 +23,13 @@ static int authorize(struct exchange *exchange, const struct route *route, struc
     return 0;
 }
 
+static void refused(struct exchange *exchange, const struct error *reason)
+{
+    audit_write_refusal(http_context(exchange)->audit, "refused",
+                        json_pack("{s:s, s:s, s:s}", "method", exchange->method, "path", exchange->path,
+                                  "code", protocol_error_word(reason->code)));
+}
+
 struct web_server *http_server_start(const struct http_context *context, uint16_t port, struct error *err)
 {
     static const struct route *const tables[] = {routes_node, routes_pairing, routes_leases, routes_screen,
@@ -33,6 +41,7 @@ struct web_server *http_server_start(const struct http_context *context, uint16_
         .context = (void *)context,
         .connections_max = CONNECTIONS_MAX,
         .authorize = authorize,
+        .refused = refused,
     };
     return web_server_start(&options, err);
 }

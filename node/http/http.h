@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/audit.h"
 #include "config/config.h"
 #include "doctor/eligibility.h"
 #include "lease/leases.h"
@@ -20,6 +21,7 @@ struct http_context {
     struct eligibility *eligibility;
     struct pairing *pairing;
     struct leases *leases;
+    struct audit *audit; /* NULL: none is kept */
 };
 
 /*

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/text.h"
 #include "http/routes.h"
+
+enum { HISTORY_DEFAULT = 100, HISTORY_MAX = 10000 };
 
 static int create(struct exchange *exchange, struct error *err)
 {
@@ -17,8 +20,35 @@ static int create(struct exchange *exchange, struct error *err)
     return answer_json(exchange, MHD_HTTP_CREATED, lease_encode(&lease));
 }
 
+/* "?all=true", with "limit" or without: the ended ones too, from the journal. */
+static int list_all(struct exchange *exchange, struct error *err)
+{
+    const char *limit = exchange_argument(exchange, "limit");
+    int64_t max = HISTORY_DEFAULT;
+    if (limit && !text_to_integer(limit, 1, HISTORY_MAX, &max))
+        return error_set(err, ERROR_BAD_REQUEST, "\"limit\" must be a whole number from 1 to %d",
+                         HISTORY_MAX);
+    CLEANUP_FREE struct lease_document *found = NULL;
+    size_t count;
+    if (leases_history(http_context(exchange)->leases, &exchange->grant, (size_t)max, &found, &count, err) <
+        0)
+        return -1;
+    json_t *documents = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(documents, lease_encode(&found[i]));
+    return answer_json(exchange, MHD_HTTP_OK, documents);
+}
+
 static int list(struct exchange *exchange, struct error *err)
 {
+    static const char *const known[] = {"all", "limit", NULL};
+    const char *all = exchange_argument(exchange, "all");
+    if (exchange_arguments(exchange, known, err) < 0)
+        return -1;
+    if (all && strcmp(all, "true") != 0 && strcmp(all, "false") != 0)
+        return error_set(err, ERROR_BAD_REQUEST, "\"all\" must be true or false");
+    if (all && all[0] == 't')
+        return list_all(exchange, err);
     size_t max = leases_berths(http_context(exchange)->leases);
     CLEANUP_FREE struct lease_document *found = calloc(max, sizeof *found);
     if (!found)

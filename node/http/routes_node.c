@@ -28,8 +28,9 @@ static json_t *text_or_null(const char *text)
 static json_t *encode_berth(size_t n, const struct berth_status *status)
 {
     double seconds = (double)(clock_monotonic_ms() - status->since_ms) / 1000;
-    return json_pack("{s:I, s:s, s:o, s:f, s:o}", "n", (json_int_t)n, "state", status->state, "phase",
-                     text_or_null(status->phase), "seconds", seconds, "reason", text_or_null(status->reason));
+    return json_pack("{s:I, s:s, s:o, s:o, s:f, s:o, s:o}", "n", (json_int_t)n, "state", status->state,
+                     "phase", text_or_null(status->phase), "lease", text_or_null(status->lease_id), "seconds",
+                     seconds, "reason", text_or_null(status->reason), "paused", text_or_null(status->paused));
 }
 
 static int node(struct exchange *exchange, struct error *err)
@@ -42,7 +43,7 @@ static int node(struct exchange *exchange, struct error *err)
         struct berth_status status;
         leases_status(context->leases, i, &status);
         json_array_append_new(berths, encode_berth(i, &status));
-        if (!live[0])
+        if (!live[0] && status.live)
             memcpy(live, status.lease_id, sizeof live);
     }
     json_t *guest = json_copy(json_array_get(berths, 0));

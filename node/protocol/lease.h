@@ -32,11 +32,13 @@ struct lease_document {
     int64_t ended_ms;     /* realtime; 0 while live */
     int64_t expires_ms;   /* realtime; 0 = never */
     uint16_t viewer_port; /* of the guest view on 127.0.0.1; 0 when there is none */
+    const char *reason;   /* why it ended; static, NULL while live */
 };
 
 struct lease_receipt {
     char lease_id[LEASE_ID_SIZE];
     int64_t occupancy_seconds;
+    int64_t down_seconds; /* not occupancy: the node was down between two of its runs */
     enum lease_reason reason;
 };
 

@@ -35,6 +35,7 @@ struct upgrade {
 struct exchange {
     void *context; /* web_options.context */
     struct MHD_Connection *connection;
+    const char *method;
     const char *path;           /* of the request, without its query */
     char id[WEB_ID_SIZE];       /* what stands for {id} in the path; may be no valid id */
     struct pairing_grant grant; /* of the token, where the server's authorize() has found one */

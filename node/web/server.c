@@ -115,6 +115,7 @@ static struct pending *begin(struct web_server *server, struct MHD_Connection *c
     pending->server = server;
     exchange->context = server->options.context;
     exchange->connection = connection;
+    exchange->method = method;
     exchange->path = path;
     if (check_one_host(connection, &pending->refused) < 0 ||
         guard_check(exchange_header(exchange, MHD_HTTP_HEADER_HOST),
@@ -196,6 +197,16 @@ static int handle(struct pending *pending)
     return answered;
 }
 
+/* Whoever looks after the node wants to know who was kept out. */
+static void tell_refusal(struct pending *pending)
+{
+    enum error_code code = pending->refused.code;
+    if (pending->server->options.refused &&
+        (code == ERROR_UNAUTHORIZED || code == ERROR_FORBIDDEN || code == ERROR_WRONG_CODE ||
+         code == ERROR_SLOW_DOWN || code == ERROR_TOO_MANY))
+        pending->server->options.refused(&pending->exchange, &pending->refused);
+}
+
 static enum MHD_Result finish(struct pending *pending, struct MHD_Connection *connection)
 {
     struct exchange *exchange = &pending->exchange;
@@ -206,8 +217,10 @@ static enum MHD_Result finish(struct pending *pending, struct MHD_Connection *co
         MHD_destroy_response(exchange->response);
         exchange->response = NULL;
     }
-    if (!exchange->response)
+    if (!exchange->response) {
+        tell_refusal(pending);
         answer_error(exchange, &pending->refused);
+    }
     if (pending->refused.code == ERROR_METHOD)
         answer_header(exchange, MHD_HTTP_HEADER_ALLOW, pending->allow);
     if (!exchange->response)

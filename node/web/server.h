@@ -28,6 +28,9 @@ struct web_options {
      */
     int (*authorize)(struct exchange *exchange, const struct route *route, struct error *err);
 
+    /* Told of each request that was refused with 401, 403 or 429; may be NULL. */
+    void (*refused)(struct exchange *exchange, const struct error *reason);
+
     /* Called when a request is over, however it ended, where authorize() was called; may be NULL. */
     void (*completed)(struct exchange *exchange);
 };

@@ -172,6 +172,10 @@ class Picture(PageTest):
         page.until("document.fullscreenElement !== null")
         self.assertEqual(page.getAttribute("#full", "aria-pressed"), "true")
         self.assertTrue(page.isVisible("#badge"))
+        for width, height in SIZES.items():
+            page.setViewportSize({"width": width, "height": height})
+            self.assert_in_bounds(page, width)
+            page.picture("full-screen-%d.png" % width)
         page.click("#full")
         page.until("document.fullscreenElement === null")
 
@@ -423,7 +427,7 @@ class Layouts(PageTest):
         page = self.open()
         self.view.refuse_action = (422, "untypable", "this guest has no helper for the character U+00FC")
         self.press(page, ("keydown", "\u00fc", "BracketLeft"), ("keyup", "\u00fc", "BracketLeft"))
-        page.until("document.getElementById('toast').textContent.includes('no helper for the character')")
+        page.until("document.getElementById('toast').textContent.includes('his guest has no helper for the character')")
         page.keyboard.press("a")
         self.keys((A, 1), (A, 0))
 

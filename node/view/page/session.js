@@ -11,7 +11,7 @@ const PATIENCE_MS = 10000;
 /** The node's answer was a refusal: its HTTP status, machine word and sentence. */
 export class Refusal extends Error {
     constructor(status, code, sentence) {
-        super(sentence);
+        super(sentence.charAt(0).toUpperCase() + sentence.slice(1));
         this.status = status;
         this.code = code;
     }

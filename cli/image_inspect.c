@@ -43,6 +43,8 @@ static void print(const struct image *image)
         CLEANUP_FREE char *label = text_format("%s = %s", key, json_string_value(value));
         terminal_row("label", label);
     }
+    terminal_row("input helper",
+                 image->input_helper ? "yes" : "no: ASCII only, no side buttons, no horizontal wheel");
     terminal_row("for tests", image->test_only ? "yes: public intent refuses it" : NULL);
 }
 

@@ -7,7 +7,7 @@
 #   recipe_check   notes what the host must have (need_root, need_tool, need_file); no work yet
 #   recipe_build   writes $STAGE/disk (qcow2), $STAGE/kernel and $STAGE/initrd, notes packages with
 #                  package_note, and sets IMAGE_LABELS (an array of KEY=VALUE), IMAGE_CMDLINE and, where they
-#                  differ from the defaults here, IMAGE_WIDTH, IMAGE_HEIGHT, IMAGE_TEST_ONLY
+#                  differ from the defaults here, IMAGE_WIDTH, IMAGE_HEIGHT, IMAGE_TEST_ONLY, IMAGE_INPUT_HELPER
 # $RECIPE is its folder, $WORK a scratch folder. lib.sh has everything else.
 #
 # SOURCE_DATE_EPOCH, where set, becomes the time of files and of the manifest.
@@ -77,6 +77,7 @@ IMAGE_CMDLINE=''
 IMAGE_WIDTH=1280
 IMAGE_HEIGHT=800
 IMAGE_TEST_ONLY=false
+IMAGE_INPUT_HELPER=false
 BUILD_EPOCH=${SOURCE_DATE_EPOCH:-1700000000}
 if ((EUID == 0)); then
     CACHE_DIR=/var/cache/berthos

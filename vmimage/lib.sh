@@ -331,6 +331,7 @@ manifest_write() {
     printf '  "cmdline": %s,\n' "$(json_string "$IMAGE_CMDLINE")"
     printf '  "display": {"width": %d, "height": %d},\n' "$IMAGE_WIDTH" "$IMAGE_HEIGHT"
     printf '  "created": "%s",\n  "test_only": %s,\n' "$(now_utc)" "$IMAGE_TEST_ONLY"
+    printf '  "input_helper": %s,\n' "$IMAGE_INPUT_HELPER"
     printf '  "packages_digest": "%s",\n' "$packages"
     printf '  "recipe_digest": "%s"\n}\n' "$recipe_sha256"
 }

@@ -132,9 +132,9 @@ static int decode_words(const json_t *document, struct image *image, struct erro
 
 int manifest_decode(const char *text, size_t size, const char *folder, struct image *image, struct error *err)
 {
-    static const char *const keys[] = {"schema",        "name",    "labels",  "files",     "virtual_size",
-                                       "cmdline",       "display", "created", "test_only", "packages_digest",
-                                       "recipe_digest", NULL};
+    static const char *const keys[] = {
+        "schema",  "name",      "labels",          "files",         "virtual_size", "cmdline", "display",
+        "created", "test_only", "packages_digest", "recipe_digest", "input_helper", NULL};
     static const char *const files_keys[] = {"disk", "kernel", "initrd", NULL};
     struct error reason = ERROR_INIT;
     CLEANUP_JSON json_t *document = NULL;
@@ -146,6 +146,7 @@ int manifest_decode(const char *text, size_t size, const char *folder, struct im
                 decode_display(document, image, &reason) == 0 &&
                 document_integer(document, "virtual_size", 1, SIZE_MAX_BYTES, &virtual_size, &reason) == 0 &&
                 document_bool(document, "test_only", &image->test_only, &reason) == 0 &&
+                document_maybe_bool(document, "input_helper", &image->input_helper, &reason) == 0 &&
                 document_keys(files = json_object_get(document, "files"), files_keys, &reason) == 0;
     for (int i = 0; good && i < IMAGE_FILE_COUNT; i++)
         good = decode_part(files, (enum image_file)i, folder, image, &reason) == 0;

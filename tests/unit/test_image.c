@@ -56,11 +56,25 @@ static void test_good_image(void **state)
     assert_int_equal(image->virtual_size_bytes, 64 << 20);
     assert_int_equal(image->display_width, 1280);
     assert_false(image->test_only);
+    assert_false(image->input_helper); /* a manifest without the word: an image without the helper */
     assert_true(digest_valid(image->manifest_sha256));
     assert_string_equal(json_string_value(json_object_get(image->labels, LABEL_DISPLAY_KEY)),
                         "xorg-virtio-gpu");
     struct error err = ERROR_INIT;
     assert_int_equal(image_recheck(image, &err), 0);
+}
+
+static void test_input_helper(void **state)
+{
+    struct fixture *fixture = *state;
+    struct image_options options = fixture_options(fixture);
+    json_object_set_new(fixture->manifest, "input_helper", json_true());
+    fixture_write_manifest(fixture);
+    CLEANUP_IMAGE struct image *image = open_good(&options);
+    assert_true(image->input_helper);
+    json_object_set_new(fixture->manifest, "input_helper", json_string("yes"));
+    fixture_write_manifest(fixture);
+    assert_refused(&options, IMAGE_FAULT_TAMPERED, "input_helper");
 }
 
 static void test_missing(void **state)
@@ -419,6 +433,7 @@ int main(void)
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(test_good_image),
+        WITH_FIXTURE(test_input_helper),
         WITH_FIXTURE(test_missing),
         WITH_FIXTURE(test_wrong_label),
         WITH_FIXTURE(test_pinned_digest),

@@ -11,6 +11,10 @@ DESKTOP_UUID=62657274-686f-4373-8000-64736b746f70
 # In the order in which they load. The first line is what the root file system needs.
 DESKTOP_ROOT_MODULES=(virtio_pci virtio_blk crc32c_generic ext4)
 DESKTOP_REST_MODULES=(virtio-rng virtio-gpu virtio_console virtio_input evdev pvpanic-pci)
+# For the input helper (hands/): headers of what it is linked with. Nothing of them goes into the guest, and the libraries
+# are the guest's own.
+DESKTOP_HEADERS=(libxcb1-dev libxcb-xtest0-dev libxcb-imdkit-dev libgtk-3-dev libglib2.0-dev libpango1.0-dev libcairo2-dev
+    libgdk-pixbuf-2.0-dev libatk1.0-dev libharfbuzz-dev)
 
 recipe_check() {
     need_root "its files belong to several users"
@@ -30,12 +34,17 @@ recipe_build() {
     )
     IMAGE_CMDLINE="console=ttyS0 quiet loglevel=3 root=/dev/vda rw panic=-1 cryptomgr.notests"
     IMAGE_CMDLINE+=" drm_kms_helper.fbdev_emulation=0 systemd.unit=berthos.target"
+    # docs/IMAGE.md, "Interrupts"
+    IMAGE_CMDLINE+=" irqaffinity=0"
+    # shellcheck disable=SC2034 # read by lib.sh
+    IMAGE_INPUT_HELPER=true
     ROOT=$WORK/root
 
     kernel_fetch
     kernel_vmlinux "$KERNEL_TREE/boot/vmlinuz-$KERNEL_RELEASE" "$STAGE/kernel"
     make_initrd
     make_root
+    make_hands
     say "taking away what the guest cannot use"
     strip_root
     configure_root
@@ -74,6 +83,29 @@ make_root() {
     dpkg-query --admindir="$ROOT/var/lib/dpkg" -W -f '${Package}=${Version}\n' >>"$WORK/packages"
 }
 
+# make_hands: the input helper's three programs (hands/wire.h), and GTK's list of input methods with ours in it.
+make_hands() {
+    local sdk=$WORK/sdk libraries=$ROOT/usr/lib/x86_64-linux-gnu modules file includes=()
+    deb_fetch "${DESKTOP_HEADERS[@]}"
+    say "compiling the input helper"
+    for file in "${DEB_FILES[@]}"; do
+        run deb_unpack "$file" "$sdk" './usr/include/*' './usr/lib/*/include/*' 2>/dev/null || true # not every package has both
+    done
+    for file in '' gtk-3.0 glib-2.0 pango-1.0 cairo gdk-pixbuf-2.0 atk-1.0 harfbuzz; do
+        includes+=(-isystem "$sdk/usr/include/$file")
+    done
+    includes+=(-isystem "$sdk/usr/lib/x86_64-linux-gnu/glib-2.0/include")
+    modules=$libraries/gtk-3.0/3.0.0/immodules
+    install -d "$ROOT/usr/lib/berthos"
+    compile "$ROOT/usr/lib/berthos/hands" -static "$RECIPE/hands/client.c"
+    compile "$ROOT/usr/lib/berthos/handsd" "${includes[@]}" "$RECIPE"/hands/{daemon,typist,keyboard,focus,method}.c \
+        "$libraries"/libxcb{,-xtest,-imdkit}.so.? -Wl,-rpath-link="$libraries"
+    compile "$modules/im-berthos.so" -shared -fPIC "${includes[@]}" "$RECIPE/hands/immodule.c" \
+        "$libraries"/lib{gtk-3,gobject-2.0,glib-2.0}.so.0
+    chroot "$ROOT" /usr/lib/x86_64-linux-gnu/libgtk-3-0/gtk-query-immodules-3.0 --update-cache
+    grep -q '^"berthos"' "$modules.cache" || fail "GTK does not take im-berthos.so for an input method."
+}
+
 # strip_root: files of packages that are needed for others of their files. remove.list says why.
 strip_root() {
     local pattern
@@ -85,7 +117,7 @@ strip_root() {
 
 configure_root() {
     cp -R --no-preserve=ownership "$RECIPE/files/." "$ROOT/"
-    compile "$RECIPE/drawn.c" "$ROOT/usr/lib/berthos/drawn"
+    compile "$ROOT/usr/lib/berthos/drawn" -static "$RECIPE/drawn.c"
     chroot "$ROOT" groupadd --gid 1000 agent
     chroot "$ROOT" useradd --uid 1000 --gid 1000 --shell /bin/bash --home-dir /home/agent --create-home --password '!' agent
     chroot "$ROOT" passwd --quiet --lock root
@@ -141,8 +173,12 @@ release_write() {
     printf 'PACKAGES_DIGEST="%s"\n' "$(sort -u "$WORK/packages" | sha256sum | cut -d ' ' -f 1)"
 }
 
+# compile OUT ARGUMENT...: one program of the guest.
 compile() {
-    gcc -std=gnu17 -O2 -Wall -Wextra -Werror -static -s -o "$2" "$1" || fail "cannot compile $1 (gcc's words are above)."
+    local out=$1
+    shift
+    gcc -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Wshadow -Wformat=2 -Wstrict-prototypes -Werror -s -o "$out" "$@" ||
+        fail "cannot compile ${out##*/} (gcc's words are above)."
 }
 
 make_initrd() {
@@ -155,7 +191,7 @@ make_initrd() {
     for module in $(kernel_modules "${DESKTOP_ROOT_MODULES[@]}" "${DESKTOP_REST_MODULES[@]}"); do
         cp "$KERNEL_TREE/$module" "$tree/modules/"
     done
-    compile "$RECIPE/init.c" "$tree/init"
+    compile "$tree/init" -static "$RECIPE/init.c"
     initramfs_pack "$tree" "$STAGE/initrd"
 }
 

@@ -25,6 +25,8 @@ build_program() {
     cc -std=gnu17 -D_GNU_SOURCE -O2 -Wall -Wextra -Wshadow -Wformat=2 -Werror -static -pthread -s \
         -isystem /usr/include/libdrm "$RECIPE"/guest/*.c -o "$tree/init"
     ln -s ../init "$tree/bin/ctl"
+    mkdir -p "$tree/usr/lib/berthos"
+    ln -s /init "$tree/usr/lib/berthos/hands"
     ln -s ../init "$tree/sbin/hwclock"
     ln -s ../init "$tree/sbin/shutdown"
 }
@@ -76,8 +78,11 @@ recipe_build() {
         berthos.display=test-guest-drm
     )
     IMAGE_TEST_ONLY=true
+    IMAGE_INPUT_HELPER=true
     # panic=-1: where there is no pvpanic, a panic still ends the guest. rodata, notests: 0.4 s of boot.
+    # irqaffinity=0: docs/IMAGE.md, "Interrupts".
     IMAGE_CMDLINE='console=ttyS0 quiet loglevel=4 panic=-1 cryptomgr.notests rodata=off random.trust_cpu=on'
+    IMAGE_CMDLINE+=' irqaffinity=0'
 
     say "compiling"
     build_program "$tree"

@@ -8,7 +8,9 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-enum { WORDS_MAX = 6, SIZE_MIN = 64, SIZE_MAX_PIXELS = 4096, FLIPS_MAX = 100000, PERIOD_MS_MAX = 60000 };
+#include <linux/input.h>
+
+enum { WORDS_MAX = 8, SIZE_MIN = 64, SIZE_MAX_PIXELS = 4096, FLIPS_MAX = 100000, PERIOD_MS_MAX = 60000 };
 
 /* How long after the answer the guest ends, so that the agent can still carry the answer out. */
 enum { END_DELAY_MS = 200, END_DELAY_MS_MAX = 60000 };
@@ -264,6 +266,60 @@ static void run_reset(struct guest *guest, struct request *request)
     accept_with(request, "\"t_us\":%lld", (long long)guest_now_us());
 }
 
+/* Hex to bytes; 0 when it is not hex of 1 to `most` bytes. */
+static size_t unhex(const char *hex, char *bytes, size_t most)
+{
+    size_t size = 0;
+
+    for (; hex[0] && hex[1] && size < most; hex += 2, size++) {
+        char digits[3] = {hex[0], hex[1], '\0'}, *end;
+
+        bytes[size] = (char)strtoul(digits, &end, 16);
+        if (*end)
+            return 0;
+    }
+    return hex[0] ? 0 : size;
+}
+
+/* Of the input helper alone (hands.c): bytes for the text field. */
+static void run_enter(struct guest *guest, struct request *request)
+{
+    char bytes[GUEST_LINE_MAX / 2];
+    size_t size = unhex(request->words[1], bytes, sizeof(bytes));
+
+    if (size == 0) {
+        refuse(request, "hex is wanted");
+        return;
+    }
+    input_enter(&guest->input, bytes, size);
+    accept_with(request, "\"t_us\":%lld", (long long)guest_now_us());
+}
+
+/* Of the input helper alone: the pointer to a pixel, then an event so many times. */
+static void run_point(struct guest *guest, struct request *request)
+{
+    struct input *input = &guest->input;
+    struct input_pointer pointer = input_state(input).pointer;
+    int64_t x, y, type, code, value, times, width = guest->screen.display.width,
+                                            height = guest->screen.display.height;
+
+    if (!number(request, request->words[1], 10, 0, width - 1, &x) ||
+        !number(request, request->words[2], 10, 0, height - 1, &y) ||
+        !number(request, request->words[3], 10, 0, EV_MAX, &type) ||
+        !number(request, request->words[4], 10, 0, KEY_MAX, &code) ||
+        !number(request, request->words[5], 10, -1, 1, &value) ||
+        !number(request, request->words[6], 10, 0, 100, &times))
+        return;
+    input_hands(input, EV_ABS, ABS_X, (int32_t)((x * pointer.max_x + width / 2) / width));
+    input_hands(input, EV_ABS, ABS_Y, (int32_t)((y * pointer.max_y + height / 2) / height));
+    for (; times > 0; times--) {
+        input_hands(input, (uint16_t)type, (uint16_t)code, (int32_t)value);
+        if (type == EV_KEY)
+            input_hands(input, EV_KEY, (uint16_t)code, 0);
+    }
+    accept_with(request, "\"t_us\":%lld", (long long)guest_now_us());
+}
+
 static void end_soon(struct guest *guest, struct request *request, enum boot_end end)
 {
     int64_t delay_ms = END_DELAY_MS;
@@ -300,6 +356,8 @@ static const struct command commands[] = {
     {"pointer", "", 0, 0, run_pointer},
     {"status", "", 0, 0, run_status},
     {"reset", "", 0, 0, run_reset},
+    {"enter", "HEX", 1, 1, run_enter},
+    {"point", "X Y TYPE CODE VALUE TIMES", 6, 6, run_point},
     {"poweroff", "[DELAY_MS]", 0, 1, run_poweroff},
     {"reboot", "[DELAY_MS]", 0, 1, run_reboot},
     {"panic", "[DELAY_MS]", 0, 1, run_panic},

@@ -231,6 +231,16 @@ static void stop_busy(void)
     unlink(GUEST_BUSY);
 }
 
+/* The agent is bound to one CPU, and what it starts with it. */
+static void move_to_cpu(long cpu)
+{
+    cpu_set_t one;
+
+    CPU_ZERO(&one);
+    CPU_SET((size_t)cpu, &one);
+    sched_setaffinity(0, sizeof(one), &one);
+}
+
 /* Spins until the alarm kills it. */
 static void spin(unsigned seconds)
 {
@@ -264,6 +274,7 @@ static int busy(int argc, char **argv)
         if (pid == 0) {
             setpgid(0, group);
             detach();
+            move_to_cpu(cpu);
             spin(seconds);
         }
         setpgid(pid, group);
@@ -275,6 +286,27 @@ static int busy(int argc, char **argv)
     }
     printf("{\"ok\":true,\"cpus\":%ld,\"seconds\":%u,\"t_us\":%lld}\n", cpus, seconds,
            (long long)guest_now_us());
+    return 0;
+}
+
+/* hands normal | slow MS | deaf: how the input helper takes the next text. */
+static int hands(int argc, char **argv)
+{
+    FILE *file;
+
+    if (strcmp(argv[2], "normal") == 0 && argc == 3) {
+        unlink(GUEST_HANDS);
+    } else if ((strcmp(argv[2], "slow") == 0 && argc == 4) || (strcmp(argv[2], "deaf") == 0 && argc == 3)) {
+        file = fopen(GUEST_HANDS, "we");
+        if (!file)
+            return complain(GUEST_HANDS);
+        fprintf(file, "%s %s\n", argv[2], argc > 3 ? argv[3] : "0");
+        fclose(file);
+    } else {
+        errno = EINVAL;
+        return complain("hands");
+    }
+    printf("{\"ok\":true,\"t_us\":%lld}\n", (long long)guest_now_us());
     return 0;
 }
 
@@ -292,6 +324,7 @@ int ctl_main(int argc, char **argv)
         {"mounts", "", 0, 0, mounts},
         {"busy", "SECONDS", 1, 1, busy},
         {"agent", "stall SECONDS | end", 1, 2, agent},
+        {"hands", "normal | slow MS | deaf", 1, 2, hands},
     };
 
     if (argc < 2) {

@@ -77,20 +77,27 @@ static void show_caps_lock(const struct input *input)
             guest_say("CapsLock's light cannot be set: %s", strerror(errno));
 }
 
+/* Brings the text file up to date with the field, which held `length` bytes before. */
+static void write_text(const struct input *input, size_t length)
+{
+    const struct text *text = &input->text;
+
+    if (text->length < length) {
+        if (ftruncate(input->text_fd, (off_t)text->length) < 0)
+            guest_say("the text file cannot be cut: %s", strerror(errno));
+    } else if (pwrite(input->text_fd, text->bytes + length, text->length - length, (off_t)length) < 0) {
+        guest_say("the text file cannot be written: %s", strerror(errno));
+    }
+}
+
 static void take_key(struct input *input, uint16_t code, int32_t value)
 {
     struct text *text = &input->text;
     size_t length = text->length;
     bool caps_lock = text->caps_lock;
 
-    if (text_key(text, code, value)) {
-        if (text->length < length) {
-            if (ftruncate(input->text_fd, (off_t)text->length) < 0)
-                guest_say("the text file cannot be cut: %s", strerror(errno));
-        } else if (pwrite(input->text_fd, text->bytes + length, text->length - length, (off_t)length) < 0) {
-            guest_say("the text file cannot be written: %s", strerror(errno));
-        }
-    }
+    if (text_key(text, code, value))
+        write_text(input, length);
     if (text->caps_lock != caps_lock)
         show_caps_lock(input);
 }
@@ -127,6 +134,15 @@ static bool is_input(struct input_device *device, const struct input_event *even
     return true;
 }
 
+/* One line for the file of events. Returns its length. */
+static size_t describe(char *line, size_t size, int64_t t_us, const char *device, uint16_t type,
+                       uint16_t code, int32_t value)
+{
+    return (size_t)snprintf(line, size,
+                            "{\"t_us\":%lld,\"device\":\"%s\",\"type\":%u,\"code\":%u,\"value\":%d}\n",
+                            (long long)t_us, device, type, code, value);
+}
+
 static void read_device(struct input *input, struct input_device *device)
 {
     static const char *const names[] = {[INPUT_KEYBOARD] = "keyboard",
@@ -146,10 +162,9 @@ static void read_device(struct input *input, struct input_device *device)
             continue;
         take_event(input, device, event);
         recorded++;
-        length += (size_t)snprintf(lines + length, sizeof(lines) - length,
-                                   "{\"t_us\":%lld,\"device\":\"%s\",\"type\":%u,\"code\":%u,\"value\":%d}\n",
-                                   (long long)event->input_event_sec * 1000000 + event->input_event_usec,
-                                   names[device->kind], event->type, event->code, event->value);
+        length += describe(lines + length, sizeof(lines) - length,
+                           (int64_t)event->input_event_sec * 1000000 + event->input_event_usec,
+                           names[device->kind], event->type, event->code, event->value);
     }
     if (recorded > 0 && write(input->events_fd, lines, length) == (ssize_t)length)
         input->state.events += recorded;
@@ -175,6 +190,7 @@ static void *read_devices(void *context)
 int input_start(struct input *input)
 {
     struct sched_param priority = {.sched_priority = 10};
+    cpu_set_t first;
     pthread_attr_t attributes;
     pthread_t thread;
 
@@ -191,8 +207,51 @@ int input_start(struct input *input)
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
     pthread_attr_setschedparam(&attributes, &priority);
+    /* Where the devices' interrupts and the agent are: on another CPU, which the host may hold up alone, it
+     * would miss what overflows the kernel's buffer while the agent answers. */
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    pthread_attr_setaffinity_np(&attributes, sizeof(first), &first);
     errno = pthread_create(&thread, &attributes, read_devices, input);
     return errno == 0 ? 0 : -1;
+}
+
+static void record_hands(struct input *input, uint16_t type, uint16_t code, int32_t value)
+{
+    char line[LINE_BYTES_MAX];
+    size_t length = describe(line, sizeof(line), guest_now_us(), "hands", type, code, value);
+
+    if (write(input->events_fd, line, length) == (ssize_t)length)
+        input->state.events++;
+    else
+        input->state.events_lost++;
+}
+
+void input_enter(struct input *input, const char *bytes, size_t size)
+{
+    size_t length;
+
+    pthread_mutex_lock(&input->lock);
+    length = input->text.length;
+    if (text_insert(&input->text, bytes, size))
+        write_text(input, length);
+    record_hands(input, EV_MSC, 0, (int32_t)size);
+    pthread_mutex_unlock(&input->lock);
+}
+
+void input_hands(struct input *input, uint16_t type, uint16_t code, int32_t value)
+{
+    struct input_pointer *pointer = &input->state.pointer;
+
+    pthread_mutex_lock(&input->lock);
+    if (type == EV_ABS && code == ABS_X)
+        pointer->x = value;
+    if (type == EV_ABS && code == ABS_Y)
+        pointer->y = value;
+    record_hands(input, type, code, value);
+    pthread_mutex_unlock(&input->lock);
+    if (type == EV_ABS)
+        eventfd_write(input->moved_fd, 1);
 }
 
 void input_reset(struct input *input)

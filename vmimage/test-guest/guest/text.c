@@ -1,6 +1,7 @@
 #include "text.h"
 
 #include <linux/input-event-codes.h>
+#include <string.h>
 
 struct symbols {
     char plain, shifted;
@@ -58,6 +59,15 @@ bool text_key(struct text *text, uint16_t code, int32_t value)
     if (symbol == 0 || text->length == TEXT_MAX)
         return false;
     text->bytes[text->length++] = symbol;
+    return true;
+}
+
+bool text_insert(struct text *text, const char *bytes, size_t size)
+{
+    if (size > TEXT_MAX - text->length)
+        return false;
+    memcpy(text->bytes + text->length, bytes, size);
+    text->length += size;
     return true;
 }
 

@@ -25,6 +25,9 @@ struct text {
  */
 bool text_key(struct text *text, uint16_t code, int32_t value);
 
+/* Inserts bytes as they are, as an input method does. True when they found room. */
+bool text_insert(struct text *text, const char *bytes, size_t size);
+
 /* Empties the field and releases CapsLock; keys that are down stay down. */
 void text_reset(struct text *text);
 

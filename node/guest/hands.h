@@ -1,0 +1,49 @@
+/*
+ * The in-guest input helper ("hands", docs/IMAGE.md): what VNC cannot carry. Text beyond ASCII, long text
+ * fast, the horizontal wheel, the side buttons. It is run through the guest agent, so each call costs some
+ * tens of milliseconds, and only images whose manifest says `input_helper` have it.
+ *
+ * When a call succeeds, the guest's X server has all of its input: whatever is sent to the guest afterwards
+ * comes after it. The guest is the tenant's: what the helper says is untrusted, bounded, and at worst wrong.
+ */
+#ifndef BERTHOS_GUEST_HANDS_H
+#define BERTHOS_GUEST_HANDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "guest/hypervisor.h"
+
+enum { HANDS_TEXT_MAX_BYTES = 65536 };
+
+/* Buttons that QEMU's VNC does not have. */
+enum hands_button { HANDS_BACK, HANDS_FORWARD };
+
+/* Asked now and then whether to give up; from the calling thread. */
+typedef bool hands_cancelled(void *context);
+
+/*
+ * Enters `size` bytes of UTF-8 (borrowed, 1..HANDS_TEXT_MAX_BYTES) where the keyboard's focus is in the
+ * domain with this UUID; newline and tab as the keys Return and Tab. cancelled (may be NULL) and the deadline
+ * (clock.h) make the helper stop and lift what it holds.
+ *
+ * *typed: characters (code points) that were entered, also on failure.
+ * 0, or -1 with ERROR_UNTYPABLE (nothing that takes this text has the focus; *typed may be above 0),
+ * ERROR_BAD_REQUEST (size), ERROR_TIMEOUT (given up: the deadline or cancelled), ERROR_GUEST_FAILED (the
+ * agent or the helper does not answer sensibly), ERROR_HYPERVISOR.
+ */
+int guest_hands_type(struct hypervisor *hypervisor, const char *uuid, const char *text, size_t size,
+                     hands_cancelled *cancelled, void *context, int64_t deadline_ms, size_t *typed,
+                     struct error *err);
+
+/* Moves the pointer to x, y (pixels) and clicks there `count` (1..3) times. Errors as above. */
+int guest_hands_click(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y,
+                      enum hands_button button, int count, int64_t deadline_ms, struct error *err);
+
+/* Moves the pointer to x, y (pixels) and turns the wheel by dx notches (-100..100, right is positive). */
+int guest_hands_scroll(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y, int dx,
+                       int64_t deadline_ms, struct error *err);
+
+#endif

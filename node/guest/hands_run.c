@@ -1,0 +1,203 @@
+/*
+ * One run of the in-guest helper: guest-exec, then guest-exec-status until it has ended.
+ *
+ * The first looks come after a millisecond or two, because most runs are short; the pauses grow, because each
+ * look takes the guest some milliseconds away. A run that is given up is told so by `hands release` and
+ * watched a little longer: only its own last words say how much of a text arrived.
+ */
+#include "guest/hands_run.h"
+
+#include <gnutls/gnutls.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/document.h"
+#include "base/text.h"
+
+enum { ASK_MS = 10000, FIRST_PAUSE_MS = 1, LAST_PAUSE_MS = 40, RELEASE_MS = 4000 };
+enum { ANSWER_MAX_BYTES = 64 << 10, WORDS_MAX_BYTES = 1024 };
+
+/* The helper's words for a text that nobody there can take; the only ones that mean something to the node. */
+#define NO_FIELD "no text field has the focus"
+
+CLEANUP_DEFINE(gnutls_data, unsigned char *, gnutls_free);
+
+static char *base64_text(const char *data, size_t size)
+{
+    gnutls_datum_t in = {(unsigned char *)(uintptr_t)data, (unsigned)size}, out;
+    if (gnutls_base64_encode2(&in, &out) < 0)
+        abort(); /* memory */
+    char *text = text_format("%.*s", (int)out.size, (const char *)out.data);
+    gnutls_free(out.data);
+    return text;
+}
+
+static char *exec_command(const char *const *arguments, const char *input, size_t input_size)
+{
+    json_t *words = json_array();
+    for (size_t i = 0; arguments[i]; i++)
+        json_array_append_new(words, json_string(arguments[i]));
+    CLEANUP_JSON json_t *command = json_pack("{s:s, s:{s:s, s:o, s:b}}", "execute", "guest-exec", "arguments",
+                                             "path", HANDS_PATH, "arg", words, "capture-output", 1);
+    if (input) {
+        CLEANUP_FREE char *text = base64_text(input, input_size);
+        json_object_set_new(json_object_get(command, "arguments"), "input-data", json_string(text));
+    }
+    return document_text(command);
+}
+
+/* The `return` object of an agent's answer, whose document the caller owns; NULL with an error. */
+static json_t *returned(const char *answer, json_t **document, struct error *err)
+{
+    struct error reason = ERROR_INIT;
+    size_t size = strnlen(answer, ANSWER_MAX_BYTES + 1);
+    json_t *object = NULL;
+    *document = size <= ANSWER_MAX_BYTES ? document_parse(answer, size, &reason) : NULL;
+    if (*document)
+        object = json_object_get(*document, "return");
+    if (!json_is_object(object)) {
+        error_set(err, ERROR_GUEST_FAILED, "the guest agent's answer about the input helper is not one");
+        return NULL;
+    }
+    return object;
+}
+
+static bool printable(const char *text)
+{
+    size_t length = strlen(text);
+    for (size_t i = 0; i < length; i++)
+        if (text[i] < ' ' || text[i] > '~')
+            return false;
+    return length > 0;
+}
+
+static int read_words(const char *encoded, size_t characters, struct hands_status *status, struct error *err)
+{
+    gnutls_datum_t in = {(unsigned char *)(uintptr_t)encoded, (unsigned)strlen(encoded)}, out = {0};
+    CLEANUP_JSON json_t *document = NULL;
+    struct error reason = ERROR_INIT;
+    const char *phrase = "";
+    int64_t typed = 0;
+    bool good = in.size <= 2 * WORDS_MAX_BYTES && gnutls_base64_decode2(&in, &out) == 0;
+    CLEANUP(cleanup_gnutls_data) unsigned char *data = out.data;
+    good = good && out.size <= WORDS_MAX_BYTES &&
+           (document = document_parse((const char *)data, out.size, &reason)) &&
+           document_bool(document, "ok", &status->ok, &reason) == 0;
+    if (good && !status->ok)
+        good = document_maybe_integer(document, "typed", 0, (int64_t)characters, &typed, &reason) == 0 &&
+               document_string(document, "error", &phrase, &reason) == 0 && printable(phrase);
+    if (!good)
+        return error_set(err, ERROR_GUEST_FAILED, "the guest's input helper gave no answer of its kind");
+    status->typed = status->ok ? characters : (size_t)typed;
+    snprintf(status->phrase, sizeof status->phrase, "%s", phrase);
+    return 0;
+}
+
+int hands_read_status(const char *answer, size_t characters, struct hands_status *status, struct error *err)
+{
+    CLEANUP_JSON json_t *document = NULL;
+    struct error reason = ERROR_INIT;
+    const char *words = "";
+    json_t *object = returned(answer, &document, err);
+    *status = (struct hands_status){0};
+    if (!object)
+        return -1;
+    if (document_bool(object, "exited", &status->exited, &reason) < 0)
+        return error_set(err, ERROR_GUEST_FAILED,
+                         "the guest agent does not say whether the input helper ended");
+    if (!status->exited)
+        return 0;
+    if (document_maybe_string(object, "out-data", &words, &reason) < 0 || words[0] == '\0')
+        return error_set(
+            err, ERROR_GUEST_FAILED,
+            "the guest's input helper ended without a word; somebody in the guest may have ended it");
+    return read_words(words, characters, status, err);
+}
+
+/* Starts the helper. Its process in the guest, or -1. */
+static int64_t start(hands_ask *ask, void *agent, const char *const *arguments, const char *input,
+                     size_t input_size, int64_t timeout_ms, struct error *err)
+{
+    CLEANUP_FREE char *command = exec_command(arguments, input, input_size);
+    CLEANUP_FREE char *answer = ask(agent, command, timeout_ms, err);
+    CLEANUP_JSON json_t *document = NULL;
+    struct error reason = ERROR_INIT;
+    int64_t pid = 0;
+    if (!answer)
+        return error_prefix(err, "the guest's input helper cannot be started");
+    json_t *object = returned(answer, &document, err);
+    if (!object)
+        return -1;
+    if (document_integer(object, "pid", 1, INT64_C(1) << 40, &pid, &reason) < 0)
+        return error_set(err, ERROR_GUEST_FAILED, "the guest agent names no process of the input helper");
+    return pid;
+}
+
+static int look(hands_ask *ask, void *agent, int64_t pid, size_t characters, int64_t timeout_ms,
+                struct hands_status *status, struct error *err)
+{
+    CLEANUP_JSON json_t *command =
+        json_pack("{s:s, s:{s:I}}", "execute", "guest-exec-status", "arguments", "pid", (json_int_t)pid);
+    CLEANUP_FREE char *text = document_text(command);
+    CLEANUP_FREE char *answer = ask(agent, text, timeout_ms, err);
+    return answer ? hands_read_status(answer, characters, status, err) : -1;
+}
+
+static int64_t patience(int64_t deadline_ms)
+{
+    int64_t left_ms = clock_left_ms(deadline_ms);
+    return left_ms < 1000 ? 1000 : left_ms > ASK_MS ? ASK_MS : left_ms;
+}
+
+/* Looks until the helper has ended, the deadline has passed or the caller gives up; status->exited tells. */
+static int follow(hands_ask *ask, void *agent, int64_t pid, const struct hands_run *run, int64_t deadline_ms,
+                  bool may_cancel, struct hands_status *status, struct error *err)
+{
+    for (int64_t pause_ms = FIRST_PAUSE_MS;;
+         pause_ms = 2 * pause_ms < LAST_PAUSE_MS ? 2 * pause_ms : LAST_PAUSE_MS) {
+        clock_sleep_ms(pause_ms);
+        if (look(ask, agent, pid, run->characters, patience(deadline_ms), status, err) < 0)
+            return -1;
+        if (status->exited || clock_left_ms(deadline_ms) == 0 ||
+            (may_cancel && run->cancelled && run->cancelled(run->context)))
+            return 0;
+    }
+}
+
+/* Has the helper give up what it does and lift what it holds; what comes of it is not waited for. */
+static void release(hands_ask *ask, void *agent)
+{
+    static const char *const arguments[] = {"release", NULL};
+    struct error ignored = ERROR_INIT;
+    start(ask, agent, arguments, NULL, 0, RELEASE_MS, &ignored);
+}
+
+int hands_run(hands_ask *ask, void *agent, const struct hands_run *run, size_t *typed, struct error *err)
+{
+    struct hands_status status = {0};
+    *typed = 0;
+    int64_t pid =
+        start(ask, agent, run->arguments, run->input, run->input_size, patience(run->deadline_ms), err);
+    if (pid < 0) {
+        release(ask, agent); /* it may have started after all */
+        return -1;
+    }
+    int followed = follow(ask, agent, pid, run, run->deadline_ms, true, &status, err);
+    bool given_up = followed == 0 && !status.exited;
+    if (followed < 0 || given_up)
+        release(ask, agent);
+    if (given_up && follow(ask, agent, pid, run, clock_deadline(RELEASE_MS), false, &status, err) < 0)
+        return -1;
+    if (followed < 0)
+        return -1;
+    *typed = status.typed;
+    if (status.exited && status.ok)
+        return 0;
+    if (given_up)
+        return error_set(err, ERROR_TIMEOUT, "the input was given up after %zu of %zu characters",
+                         status.typed, run->characters);
+    return error_set(err, strcmp(status.phrase, NO_FIELD) == 0 ? ERROR_UNTYPABLE : ERROR_GUEST_FAILED,
+                     "the guest could not take the input (%zu of %zu characters were entered): %s",
+                     status.typed, run->characters, status.phrase);
+}

@@ -128,10 +128,18 @@ class Desktop(unittest.TestCase):
             self.put(PAGE, file.read())
         self.in_guest("test -r " + PAGE)
         self.assertIsNotNone(self.look())
-        self.good("key", keys="ctrl+l")
-        self.good("type", text="file://" + PAGE)
-        self.good("key", keys="Return")
-        self.saw("itself open", lambda state: state["text"] == "", 180)
+        # As one does who looks: the address bar takes the focus some time after its shortcut, when the desktop is slow.
+        for attempt in range(3):
+            self.good("key", keys="ctrl+l", screenshot=True)
+            self.good("wait", until="still", timeout_ms=20000)
+            self.good("type", text="file://" + PAGE)
+            self.good("key", keys="Return")
+            try:
+                self.saw("itself open", lambda state: state["text"] == "", 60)
+                break
+            except AssertionError:
+                if attempt == 2:
+                    raise
         self.passed()
 
     def test_03_fills_the_form_with_every_character(self):

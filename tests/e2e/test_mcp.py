@@ -78,8 +78,14 @@ class Desktop(unittest.TestCase):
         return self.picture(result)
 
     def frame_of(self, colour):
-        """The inside of the frame of a colour, as (left, top, right, bottom)."""
-        left, top, right, bottom = box_of(self.look(settle_ms=300), colour)
+        """The inside of the frame of a colour, as (left, top, right, bottom), once it is on the screen."""
+        def find():
+            try:
+                return box_of(self.look(settle_ms=300), colour)
+            except AssertionError:
+                return None
+
+        left, top, right, bottom = live.wait_for("the colour %r is on the screen" % (colour,), find, 60, 0.5)
         return left + BORDER, top + BORDER, right - BORDER, bottom - BORDER
 
     # -- the guest, behind the tools' back

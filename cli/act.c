@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "lease_arguments.h"
+#include "protocol/action.h"
 #include "session.h"
 
 enum { INPUT_MAX_BYTES = 1024 * 1024 };
@@ -41,9 +42,34 @@ static const struct argp_option options[] = {
     {0},
 };
 
+/* The table of actions, a line for each op: what can be asked for stands where one looks first. */
+static char *list_actions(int key, const char *text, void *input)
+{
+    (void)input;
+    if (key != ARGP_KEY_HELP_POST_DOC)
+        return (char *)text;
+    size_t count;
+    const struct action_op *ops = action_ops(&count);
+    char *list = text_copy("Actions and their fields (those with ? may be left out):\n");
+    for (size_t i = 0; i < count; i++) {
+        CLEANUP_FREE char *before = list;
+        list = text_format("%s  %s", before, ops[i].name);
+        for (size_t j = 0; j < ops[i].field_count; j++) {
+            CLEANUP_FREE char *shorter = list;
+            list =
+                text_format("%s %s%s", shorter, ops[i].fields[j].name, ops[i].fields[j].required ? "" : "?");
+        }
+        CLEANUP_FREE char *line = list;
+        list = text_format("%s\n", line);
+    }
+    CLEANUP_FREE char *all = list;
+    return text_format("%s\n%s", all, text);
+}
+
 static const struct argp usage = {
     .options = options,
     .parser = parse,
+    .help_filter = list_actions,
     .args_doc = "JSON [LEASE]",
     .doc = "Do an action in the guest, or {\"actions\": [...]} one after the other until one fails. JSON may "
            "be -, then "

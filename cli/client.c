@@ -1,20 +1,30 @@
 #include "client.h"
 
 #include <curl/curl.h>
+#include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/clock.h"
 #include "base/document.h"
 #include "base/text.h"
 #include "protocol/error.h"
 
-enum { CONNECT_TIMEOUT_MS = 5000, ANSWER_MAX_BYTES = 1024 * 1024 };
+enum {
+    CONNECT_TIMEOUT_MS = 5000,
+    ANSWER_MAX_BYTES = 1024 * 1024,
+    HEADERS_MAX_BYTES = 16 * 1024,
+    TICK_MS = 1000,
+};
 
 struct client {
     CURL *curl;
-    char *url;   /* owned */
-    char *token; /* NULL for none. Owned */
+    CURLM *multi; /* holds the connection, and can be woken from another thread */
+    char *url;    /* owned */
+    char *token;  /* NULL for none. Owned */
 };
 
 CLEANUP_DEFINE(slist, struct curl_slist *, curl_slist_free_all);
@@ -26,14 +36,18 @@ struct body {
     bool too_large;
 };
 
+static void start_curl(void)
+{
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+        abort();
+}
+
 struct client *client_new(const char *url, const char *token)
 {
-    static bool ready;
-    if (!ready && curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        abort();
-    ready = true;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, start_curl);
     struct client *client = calloc(1, sizeof *client);
-    if (!client || !(client->curl = curl_easy_init()))
+    if (!client || !(client->curl = curl_easy_init()) || !(client->multi = curl_multi_init()))
         abort();
     client->url = text_copy(url);
     client->token = text_copy(token);
@@ -45,6 +59,7 @@ void client_free(struct client *client)
     if (!client)
         return;
     curl_easy_cleanup(client->curl);
+    curl_multi_cleanup(client->multi);
     free(client->url);
     free(client->token);
     free(client);
@@ -53,6 +68,7 @@ void client_free(struct client *client)
 void client_answer_clear(struct client_answer *answer)
 {
     free(answer->type);
+    free(answer->headers);
     free(answer->data);
     memset(answer, 0, sizeof *answer);
 }
@@ -75,15 +91,12 @@ static size_t take(char *data, size_t size, size_t count, void *context)
     return more;
 }
 
-/* Called about once a second also when nothing moves; not 0 ends the transfer. */
-static int watch(void *context, curl_off_t down_total, curl_off_t down, curl_off_t up_total, curl_off_t up)
+static size_t take_header(char *data, size_t size, size_t count, void *context)
 {
-    const atomic_bool *cancel = context;
-    (void)down_total;
-    (void)down;
-    (void)up_total;
-    (void)up;
-    return cancel && atomic_load(cancel);
+    struct body *headers = context;
+    size_t more = size * count;
+    /* What does not fit is not needed; the transfer goes on. */
+    return more > headers->max_bytes - headers->size ? more : take(data, size, count, context);
 }
 
 static struct curl_slist *headers_of(const struct client *client, const struct client_request *request)
@@ -99,7 +112,8 @@ static struct curl_slist *headers_of(const struct client *client, const struct c
     return curl_slist_append(list, "Expect:");
 }
 
-static void configure(struct client *client, const struct client_request *request, struct body *body)
+static void configure(struct client *client, const struct client_request *request, struct body *headers,
+                      struct body *body)
 {
     CURL *curl = client->curl;
     curl_easy_reset(curl); /* the connection stays */
@@ -113,9 +127,8 @@ static void configure(struct client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, watch);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, (void *)request->cancel);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, headers);
 }
 
 static int explain(const struct client *client, const struct client_request *request, CURLcode code,
@@ -149,7 +162,8 @@ static int explain(const struct client *client, const struct client_request *req
 }
 
 /* A refusal: the node's own sentence, or that this is no node. */
-static int refusal(const struct client *client, const struct client_answer *answer, struct error *err)
+static int refusal(const struct client *client, const struct client_request *request,
+                   const struct client_answer *answer, struct error *err)
 {
     struct error ignored = ERROR_INIT;
     const char *sentence, *word = "";
@@ -158,38 +172,95 @@ static int refusal(const struct client *client, const struct client_answer *answ
         return error_set(err, ERROR_INTERNAL, "what answers at %s is not a Berthos node (HTTP %ld)",
                          client->url, answer->status);
     document_maybe_string(document, "code", &word, &ignored);
+    if (request->refusal)
+        snprintf(request->refusal, CLIENT_WORD_SIZE, "%s", word[0] ? word : "internal");
     bool hint = answer->status == 401 && !strstr(sentence, "berth pair");
     return error_set(err, protocol_error_code(word), "%s%s", sentence, hint ? "; run: berth pair" : "");
+}
+
+/*
+ * The transfer itself. A transfer that is taken out before its end closes its connection, and so tells the
+ * node that nobody waits any more; one that has ended leaves it for the next request.
+ */
+static CURLcode perform(struct client *client, const struct client_request *request)
+{
+    CURLcode code = CURLE_OK;
+    int running = 0, left = 0;
+    int64_t next_tick_ms = clock_monotonic_ms() + TICK_MS;
+    if (curl_multi_add_handle(client->multi, client->curl) != CURLM_OK)
+        return CURLE_FAILED_INIT;
+    do {
+        if (request->cancel && atomic_load(request->cancel)) {
+            code = CURLE_ABORTED_BY_CALLBACK;
+            break;
+        }
+        if (curl_multi_perform(client->multi, &running) != CURLM_OK ||
+            (running && curl_multi_poll(client->multi, NULL, 0, TICK_MS, NULL) != CURLM_OK))
+            code = CURLE_FAILED_INIT;
+        if (running && request->tick && clock_monotonic_ms() >= next_tick_ms) {
+            request->tick(request->tick_context);
+            next_tick_ms += TICK_MS;
+        }
+    } while (running && code == CURLE_OK);
+    const CURLMsg *message;
+    while ((message = curl_multi_info_read(client->multi, &left)))
+        if (message->msg == CURLMSG_DONE && code == CURLE_OK)
+            code = message->data.result;
+    curl_multi_remove_handle(client->multi, client->curl);
+    return code;
+}
+
+void client_wake(struct client *client)
+{
+    curl_multi_wakeup(client->multi);
 }
 
 int client_send(struct client *client, const struct client_request *request, struct client_answer *answer,
                 struct error *err)
 {
     struct body body = {.max_bytes = request->max_bytes ? request->max_bytes : ANSWER_MAX_BYTES};
+    struct body head = {.max_bytes = HEADERS_MAX_BYTES};
     CLEANUP_FREE char *url = text_format("%s%s", client->url, request->path);
     CLEANUP_FREE char *text = request->body ? document_text(request->body) : NULL;
     CLEANUP(cleanup_slist) struct curl_slist *headers = headers_of(client, request);
-    configure(client, request, &body);
+    if (request->refusal)
+        request->refusal[0] = '\0';
+    configure(client, request, &head, &body);
     curl_easy_setopt(client->curl, CURLOPT_URL, url);
     curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, headers);
     if (text || strcmp(request->method, "POST") == 0)
         curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, text ? text : "");
-    CURLcode code = curl_easy_perform(client->curl);
+    CURLcode code = perform(client, request);
 
     char *type = NULL;
     CLEANUP_CLIENT_ANSWER struct client_answer got = {0};
     curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &got.status);
     curl_easy_getinfo(client->curl, CURLINFO_CONTENT_TYPE, &type);
     got.type = text_copy(type ? type : "");
+    got.headers = head.data ? head.data : text_copy("");
     got.data = body.data ? body.data : text_copy("");
     got.size = body.size;
     if (code != CURLE_OK)
         return explain(client, request, code, &body, err);
     if (got.status < 200 || got.status > 299)
-        return refusal(client, &got, err);
+        return refusal(client, request, &got, err);
     *answer = got;
     memset(&got, 0, sizeof got);
     return 0;
+}
+
+bool client_answer_header(const struct client_answer *answer, const char *name, char *value, size_t size)
+{
+    size_t length = strlen(name);
+    for (const char *line = answer->headers; line && *line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncasecmp(line, name, length) != 0 || line[length] != ':')
+            continue;
+        line += length + 1;
+        line += strspn(line, " \t");
+        return (size_t)snprintf(value, size, "%.*s", (int)strcspn(line, "\r\n"), line) < size;
+    }
+    return false;
 }
 
 json_t *client_ask(struct client *client, const struct client_request *request, struct error *err)

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,20 +17,27 @@
 /* One connection to one node; used by one thread at a time. */
 struct client;
 
-enum { CLIENT_TIMEOUT_MS = 30000, CLIENT_NO_TIMEOUT = 0 };
+enum { CLIENT_TIMEOUT_MS = 30000, CLIENT_NO_TIMEOUT = 0, CLIENT_WORD_SIZE = 32 };
+
+/* Called about once a second while a request waits, in the thread that waits. */
+typedef void client_tick(void *context);
 
 struct client_request {
     const char *method, *path; /* borrowed */
     const json_t *body;        /* borrowed; NULL for none */
     long timeout_ms;           /* CLIENT_NO_TIMEOUT waits for ever */
     size_t max_bytes;          /* of the answer; 0 for 1 MiB */
-    const atomic_bool *cancel; /* NULL, or ends the request within a second once it is true */
+    const atomic_bool *cancel; /* NULL, or ends the request within a second once it is true: client_wake() */
+    client_tick *tick;         /* NULL for none */
+    void *tick_context;        /* borrowed */
+    char *refusal;             /* NULL, or CLIENT_WORD_SIZE bytes: a refusal's machine word, else "" */
 };
 
 struct client_answer {
-    long status; /* 200..299 */
-    char *type;  /* Content-Type, "" when there is none. Owned */
-    char *data;  /* terminated. Owned */
+    long status;   /* 200..299 */
+    char *type;    /* Content-Type, "" when there is none. Owned */
+    char *headers; /* the lines of the head, at most 16 KiB of them. Owned */
+    char *data;    /* terminated. Owned */
     size_t size;
 };
 
@@ -45,6 +53,15 @@ int client_send(struct client *client, const struct client_request *request, str
 
 /* The same for a JSON answer; 204 gives json_null(). A new reference. */
 json_t *client_ask(struct client *client, const struct client_request *request, struct error *err);
+
+/*
+ * Has the request that runs on this connection look at its `cancel` now; for other threads. A request that is
+ * cancelled closes its connection.
+ */
+void client_wake(struct client *client);
+
+/* Copies the value of a header; its name in any case. False when it is not there or does not fit. */
+bool client_answer_header(const struct client_answer *answer, const char *name, char *value, size_t size);
 
 void client_answer_clear(struct client_answer *answer);
 #define CLEANUP_CLIENT_ANSWER CLEANUP(client_answer_clear)

@@ -19,9 +19,10 @@ struct command {
     int (*run)(const struct command *command, int argc, char **argv);
 };
 
-extern const struct command command_doctor, command_node_up, command_pair, command_up, command_status,
-    command_end, command_park, command_unpark, command_screenshot, command_act, command_receipt,
-    command_image_build, command_image_verify, command_image_inspect;
+extern const struct command command_doctor, command_node_up, command_pair, command_pairings, command_unpair,
+    command_up, command_status, command_end, command_park, command_unpark, command_screenshot, command_act,
+    command_view, command_mcp, command_receipt, command_leases, command_image_build, command_image_verify,
+    command_image_inspect;
 
 /* The table. Borrowed, static. */
 const struct command *const *command_table(size_t *count);

@@ -35,11 +35,14 @@ char *documents_shape(const json_t *quote)
 void documents_print_lease(const json_t *lease)
 {
     CLEANUP_FREE char *shape = documents_shape(json_object_get(lease, "quote"));
+    const char *ended_at = text_at(lease, "ended_at"), *reason = text_at(lease, "reason");
+    CLEANUP_FREE char *ended =
+        ended_at ? text_format("%s%s%s", ended_at, reason ? ": " : "", reason ? reason : "") : NULL;
     terminal_row("lease", text_at(lease, "id"));
     terminal_row("shape", shape);
     terminal_row("started", text_at(lease, "started_at"));
     terminal_row("expires", text_at(lease, "expires_at"));
-    terminal_row("ended", text_at(lease, "ended_at"));
+    terminal_row("ended", ended);
     terminal_row("viewer", text_at(lease, "viewer_url"));
 }
 
@@ -57,6 +60,9 @@ void documents_print_receipt(const json_t *receipt)
     terminal_row("lease", text_at(receipt, "lease_id"));
     terminal_row("ended", text_at(receipt, "reason"));
     terminal_row("occupied", occupied >= 0 ? occupied_text : NULL);
+    int64_t down = number_at(receipt, "down_seconds");
+    CLEANUP_FREE char *down_text = layout_duration(down);
+    terminal_row("node down", down > 0 ? down_text : NULL);
     terminal_row("billed", billed >= 0 ? billed_row : NULL);
     terminal_row("notional", price_row);
 }

@@ -1,8 +1,6 @@
 /* berth image build: a thin front for vmimage/build.sh, which becomes this process. */
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -31,29 +29,13 @@ static const struct argp usage = {
         "  berth image build --dir /srv/images berthos-test-guest:v1\n",
 };
 
-/* The builder beside this binary: ../share/berthos from where it stands, installed or built. *Owned*. */
-static char *builder(struct error *err)
-{
-    char self[PATH_MAX];
-    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length < 0) {
-        error_set_errno(err, ERROR_INTERNAL, errno, "cannot find where this program is (/proc/self/exe)");
-        return NULL;
-    }
-    self[length] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash)
-        *slash = '\0';
-    return text_format("%s/../share/berthos/vmimage/build.sh", self);
-}
-
 static int run(const struct command *command, int argc, char **argv)
 {
     struct error err = ERROR_INIT;
     struct image_arguments arguments = {0};
     command_parse(command, argc, argv, &arguments);
     CLEANUP_FREE char *dir = image_arguments_dir(&arguments, &err);
-    CLEANUP_FREE char *script = dir ? builder(&err) : NULL;
+    CLEANUP_FREE char *script = dir ? file_shared("vmimage/build.sh", &err) : NULL;
     if (!script)
         return terminal_fail(&err);
     CLEANUP_FREE char *name = text_copy(arguments.name ? arguments.name : "berthos-linux-desktop:v1");

@@ -7,13 +7,14 @@
 #include "config/config.h"
 #include "node.h"
 
-enum { KEY_BIND = 0x200, KEY_PORT, KEY_INTENT };
+enum { KEY_BIND = 0x200, KEY_PORT, KEY_INTENT, KEY_END_LEASES };
 
 struct arguments {
     const char *bind;
     int64_t port; /* -1 when not given */
     bool has_intent;
     enum config_intent intent;
+    bool end_leases;
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -32,6 +33,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
             argp_error(state, "--intent is private or public, not \"%s\"", arg);
         arguments->has_intent = true;
         return 0;
+    case KEY_END_LEASES:
+        arguments->end_leases = true;
+        return 0;
     case ARGP_KEY_ARG:
         argp_error(state, "\"%s\" is too much", arg);
         return EINVAL;
@@ -45,6 +49,8 @@ static const struct argp_option options[] = {
      0},
     {"port", KEY_PORT, "PORT", 0, "0 lets the kernel choose (default: as node.toml says)", 0},
     {"intent", KEY_INTENT, "INTENT", 0, "private or public (default: as node.toml says)", 0},
+    {"end-leases-on-stop", KEY_END_LEASES, NULL, 0,
+     "At a stop end the leases (default: pause their guests for the next start)", 0},
     {0},
 };
 
@@ -79,6 +85,7 @@ static int run(const struct command *command, int argc, char **argv)
         .bind = arguments.bind,
         .port = arguments.port,
         .intent = arguments.has_intent ? &arguments.intent : NULL,
+        .end_leases_on_stop = arguments.end_leases,
     };
     return node_run(&node, &err) < 0 ? terminal_fail(&err) : EXIT_DONE;
 }

@@ -10,6 +10,10 @@ if(BERTHOS_WERROR)
 endif()
 target_compile_definitions(berthos_flags INTERFACE _GNU_SOURCE BERTHOS_VERSION="${PROJECT_VERSION}")
 
+if(BERTHOS_FAULTS)
+  target_compile_definitions(berthos_flags INTERFACE BERTHOS_FAULTS)
+endif()
+
 if(BERTHOS_SANITIZE)
   target_compile_options(berthos_flags INTERFACE
     -fsanitize=${BERTHOS_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)

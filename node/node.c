@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/file.h>
 
+#include "base/audit.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/notify.h"
@@ -53,7 +54,7 @@ static int lock_home(const char *home, struct error *err)
     return TAKE_FD(fd);
 }
 
-static void announce(const struct config *config, const struct http_server *server, const char *bind,
+static void announce(const struct config *config, const struct web_server *server, const char *bind,
                      struct pairing *pairing)
 {
     char code[PAIRING_CODE_SIZE];
@@ -61,7 +62,7 @@ static void announce(const struct config *config, const struct http_server *serv
     pairing_code(pairing, code);
     if (config->accel == ACCEL_TCG)
         log_warning("node", "accel is tcg: guests run under software emulation, for development only");
-    printf("node      http://%s%s%s:%u\n", v6 ? "[" : "", bind, v6 ? "]" : "", http_server_port(server));
+    printf("node      http://%s%s%s:%u\n", v6 ? "[" : "", bind, v6 ? "]" : "", web_server_port(server));
     printf("image     %s\n", config->image);
     printf("pairing   %s   (on this host: berth pair)\n", code);
     fflush(stdout);
@@ -92,13 +93,21 @@ static void wait_for_stop(const sigset_t *stop)
     pthread_sigmask(SIG_UNBLOCK, stop, NULL);
 }
 
-static int refuse_red(struct eligibility *eligibility, struct error *err)
+/* A red node does not start, unless tenants wait for it: they were promised their leases. */
+static int refuse_red(struct eligibility *eligibility, const char *home, struct error *err)
 {
     struct eligibility_answer answer;
     eligibility_ask(eligibility, 0, &answer);
     json_decref(answer.document);
     if (answer.ok)
         return 0;
+    if (leases_left(home)) {
+        log_warning("node",
+                    "the doctor refuses this node (%s): the leases that are live go on, and there are no new "
+                    "ones",
+                    answer.why);
+        return 0;
+    }
     return error_set(err, ERROR_INELIGIBLE, "the doctor refuses this node (%s); see: berth doctor",
                      answer.why);
 }
@@ -116,32 +125,46 @@ static int serve(const struct config *config, const struct node_options *options
         return -1;
     CLEANUP(cleanup_eligibility)
     struct eligibility *eligibility = eligibility_new(config, intent, hypervisor);
-    if (refuse_red(eligibility, err) < 0)
+    if (refuse_red(eligibility, config->home, err) < 0)
         return -1;
     CLEANUP(cleanup_pairing) struct pairing *pairing = pairing_open(config->home, err);
     if (!pairing)
+        return -1;
+    CLEANUP(cleanup_audit) struct audit *audit = audit_open(config->home, err);
+    CLEANUP_FREE char *view_assets = audit ? file_shared("view", err) : NULL;
+    if (!view_assets)
         return -1;
     CLEANUP(cleanup_leases)
     struct leases *leases = leases_open(&(struct leases_options){.config = config,
                                                                  .node_id = identity.node_id,
                                                                  .hypervisor = hypervisor,
-                                                                 .eligibility = eligibility},
+                                                                 .eligibility = eligibility,
+                                                                 .pairing = pairing,
+                                                                 .view_assets = view_assets,
+                                                                 .audit = audit},
                                         err);
     if (!leases)
         return -1;
-    struct http_context context = {
-        .config = config, .bind = bind, .eligibility = eligibility, .pairing = pairing, .leases = leases};
+    struct http_context context = {.config = config,
+                                   .bind = bind,
+                                   .eligibility = eligibility,
+                                   .pairing = pairing,
+                                   .leases = leases,
+                                   .audit = audit};
     int64_t port = options->port >= 0 ? options->port : config->port;
-    struct http_server *server = http_server_start(&context, (uint16_t)port, err);
+    struct web_server *server = http_server_start(&context, (uint16_t)port, err);
     if (!server) {
-        leases_stop(leases);
+        leases_stop(leases, options->end_leases_on_stop);
         return -1;
     }
+    audit_write(audit, "node_start",
+                json_pack("{s:s, s:s}", "version", BERTHOS_VERSION, "image", config->image));
     announce(config, server, bind, pairing);
     wait_for_stop(stop);
-    http_server_quiesce(server);
-    leases_stop(leases);
-    http_server_stop(server);
+    web_server_quiesce(server);
+    leases_stop(leases, options->end_leases_on_stop);
+    web_server_stop(server);
+    audit_write(audit, "node_stop", NULL);
     return 0;
 }
 

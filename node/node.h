@@ -2,6 +2,7 @@
 #ifndef BERTHOS_NODE_H
 #define BERTHOS_NODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@ struct node_options {
     const char *bind;                 /* NULL: as node.toml says */
     int64_t port;                     /* -1: as node.toml says */
     const enum config_intent *intent; /* NULL: as node.toml says */
+    bool end_leases_on_stop;          /* else live leases are left for the next start */
 };
 
 /*

@@ -6,9 +6,10 @@ set -euo pipefail
 # To compile the node, the command and the unit tests (which cmake builds unless told otherwise).
 build_packages=(
     gcc g++ cmake ninja-build pkg-config
-    libvirt-dev libxml2-dev libjansson-dev libmicrohttpd-dev libvncserver-dev libgnutls28-dev
-    libcurl4-gnutls-dev libpng-dev libjpeg62-turbo-dev libtomlplusplus-dev libcmocka-dev
+    libvirt-dev libxml2-dev libjansson-dev libmicrohttpd-dev libwslay-dev libvncserver-dev libgnutls28-dev
+    libcurl4-gnutls-dev libpng-dev libjpeg62-turbo-dev libxxhash-dev libtomlplusplus-dev libcmocka-dev
     dpkg-dev file # cpack: the package and its dependencies
+    npm           # fetches noVNC, the viewer in the page of the guest view; a node does not need it
 )
 
 # To run a node. libvirt-daemon-system brings the groups, the users and the units; tini and jq are for the scripts
@@ -29,7 +30,9 @@ image_packages=(
 # To run tests/run.sh, beside all of the above.
 tests_packages=(
     clang clang-format clang-tidy libclang-rt-14-dev
-    python3 shellcheck gvncviewer lintian man-db
+    python3 shellcheck gvncviewer websockify lintian man-db
+    chromium fonts-dejavu-core # the browser on the guest view
+    nodejs npm # what drives it (playwright-core), and real MCP clients
 )
 
 usage() {
@@ -91,8 +94,10 @@ suite=$(. /etc/os-release 2>/dev/null && printf '%s %s' "${ID:-unknown}" "${VERS
 [ "$suite" = "debian bookworm" ] ||
     say "warning: this is $suite, not Debian 12 (debian bookworm): names and versions of packages may differ."
 
+# A Node.js from elsewhere than Debian brings npm with it, and refuses Debian's beside it.
 is_installed() {
-    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] ||
+        { [ "$1" = npm ] && command -v npm >/dev/null; }
 }
 
 missing=()

@@ -1,8 +1,10 @@
 #include "base/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static int64_t read_us(clockid_t id)
 {
@@ -100,4 +102,15 @@ void clock_sleep_ms(int64_t ms)
     struct timespec rest = {.tv_sec = (time_t)(ms / 1000), .tv_nsec = (long)(ms % 1000) * 1000000};
     while (clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, &rest) == EINTR)
         continue;
+}
+
+void clock_boot_id(char id[CLOCK_BOOT_ID_SIZE])
+{
+    ssize_t got = -1;
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        got = read(fd, id, CLOCK_BOOT_ID_SIZE - 1);
+        close(fd);
+    }
+    id[got > 0 ? got : 0] = '\0'; /* without /proc no two runs are the same */
 }

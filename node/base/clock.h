@@ -27,6 +27,10 @@ int64_t clock_deadline(int64_t timeout_ms);
 /* Milliseconds left until the deadline, 0 when it has passed, at most INT32_MAX (fits poll()). */
 int clock_left_ms(int64_t deadline_ms);
 
+/* The id of this run of the host, as the kernel gives it: boottimes of the same id may be compared. */
+#define CLOCK_BOOT_ID_SIZE 37
+void clock_boot_id(char id[CLOCK_BOOT_ID_SIZE]);
+
 /* Writes a realtime as RFC 3339 in UTC with milliseconds (RFC 3339 section 5.6). */
 void clock_format(int64_t realtime_ms, char text[CLOCK_TEXT_SIZE]);
 

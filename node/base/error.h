@@ -23,21 +23,25 @@ enum error_code {
     ERROR_FORBIDDEN,    /* Host, Origin or fetch metadata of another site */
     ERROR_INELIGIBLE,   /* the doctor's report is red */
     ERROR_NOT_FOUND,
-    ERROR_METHOD,       /* the path is there, the method is not */
-    ERROR_UNPARKED,     /* the node accepts no new leases */
-    ERROR_LEASE_LIVE,   /* every berth is taken */
-    ERROR_NO_CAPACITY,  /* the host cannot hold the asked shape now */
-    ERROR_OS_REFUSED,   /* a guest system that this node does not offer */
-    ERROR_BAD_SHAPE,    /* vcpu, mem_gib or disk_gib is zero or absurd */
-    ERROR_TOO_LARGE,    /* the body is over its limit */
-    ERROR_UNTYPABLE,    /* text or key that cannot be entered exactly on this guest */
-    ERROR_SLOW_DOWN,    /* rate limit */
-    ERROR_GUEST_FAILED, /* the guest could not be made usable, or does not answer */
-    ERROR_HYPERVISOR,   /* libvirt does not answer */
-    ERROR_ENDING,       /* the lease is being ended and its guest is not gone yet */
-    ERROR_TIMEOUT,      /* a deadline passed */
-    ERROR_CONFIG,       /* node.toml or client.toml is wrong */
-    ERROR_IMAGE,        /* the guest image is missing, stale, tampered or unreadable */
+    ERROR_METHOD,        /* the path is there, the method is not */
+    ERROR_UNPARKED,      /* the node accepts no new leases */
+    ERROR_LEASE_LIVE,    /* every berth is taken */
+    ERROR_FRAME_CHANGED, /* the screen has another size than the one that the coordinates refer to */
+    ERROR_PAUSED,        /* the guest is paused: input would be lost */
+    ERROR_CANCELLED,     /* the caller has gone or given up */
+    ERROR_NO_CAPACITY,   /* the host cannot hold the asked shape now */
+    ERROR_OS_REFUSED,    /* a guest system that this node does not offer */
+    ERROR_BAD_SHAPE,     /* vcpu, mem_gib or disk_gib is zero or absurd */
+    ERROR_TOO_LARGE,     /* the body is over its limit */
+    ERROR_UNTYPABLE,     /* text or key that cannot be entered exactly on this guest */
+    ERROR_SLOW_DOWN,     /* rate limit */
+    ERROR_TOO_MANY,      /* as many viewers as there may be */
+    ERROR_GUEST_FAILED,  /* the guest could not be made usable, or does not answer */
+    ERROR_HYPERVISOR,    /* libvirt does not answer */
+    ERROR_ENDING,        /* the lease is being ended and its guest is not gone yet */
+    ERROR_TIMEOUT,       /* a deadline passed */
+    ERROR_CONFIG,        /* node.toml or client.toml is wrong */
+    ERROR_IMAGE,         /* the guest image is missing, stale, tampered or unreadable */
     ERROR_CODE_COUNT
 };
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,21 @@ int file_remove(const char *path, struct error *err)
     if (unlink(path) < 0 && errno != ENOENT)
         return error_set_errno(err, ERROR_INTERNAL, errno, "cannot remove %s", path);
     return 0;
+}
+
+char *file_shared(const char *name, struct error *err)
+{
+    char self[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length < 0) {
+        error_set_errno(err, ERROR_INTERNAL, errno, "cannot find where this program is (/proc/self/exe)");
+        return NULL;
+    }
+    self[length] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash)
+        *slash = '\0';
+    return text_format("%s/../share/berthos/%s", self, name);
 }
 
 char *file_join(const char *folder, const char *name)

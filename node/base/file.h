@@ -27,6 +27,12 @@ int file_make_folder(const char *path, mode_t mode, struct error *err);
 /* Removes a file; one that is not there is fine. */
 int file_remove(const char *path, struct error *err);
 
+/*
+ * Where data that is installed with the program lies: share/berthos/<name> beside its folder, installed or in
+ * a build tree alike. NULL with ERROR_INTERNAL. *Owned*.
+ */
+char *file_shared(const char *name, struct error *err);
+
 /* "<folder>/<name>" as a new string. *Owned*. */
 char *file_join(const char *folder, const char *name);
 

@@ -16,9 +16,6 @@
 /* libvncclient waits with select(): a descriptor past its set would write outside of it. */
 #define DESCRIPTOR_MAX FD_SETSIZE
 
-/* How often somebody who waits for a picture looks again while nothing changes. */
-#define LOOK_MS 100
-
 /* How long an orderly end may take before the socket is cut. */
 #define END_MS 500
 
@@ -68,8 +65,11 @@ uint64_t session_post(struct display *display, const unsigned char *bytes, size_
             error_set(err, ERROR_GUEST_FAILED, "the guest's display takes no more input; try again");
         return 0;
     }
-    if (size > 0)
+    if (size > 0) {
         memcpy(display->outbox + display->outbox_size, bytes, size);
+        display->follow = true;
+        display->acted_ms = clock_monotonic_ms();
+    }
     memcpy(display->outbox + display->outbox_size + size, session_ping, SESSION_PING_SIZE);
     display->outbox_size += size + SESSION_PING_SIZE;
     session_wake(display);
@@ -98,6 +98,9 @@ void session_sleep_until(struct display *display, int64_t until_us)
 static void free_session(struct display *display)
 {
     display_frame_release(display->frame);
+    hands_close(display);
+    display_frame_release(display->spare);
+    shots_close(display);
     cleanup_close(&display->socket_fd);
     cleanup_close(&display->control_fd);
     cleanup_close(&display->wake_fd);
@@ -147,7 +150,7 @@ static struct display *new_session(int64_t timeout_ms)
     display->wake_fd = display->socket_fd = display->control_fd = -1;
     display->handshake_s = timeout_ms < 0 || timeout_ms > 3600000 ? 3600 : (int)(timeout_ms / 1000) + 1;
     display->want_ms = display->frame_ms = INT64_MIN;
-    display->pointer_x = display->pointer_y = -1;
+    shots_open(display);
     display->pings = OPENING_PINGS;
     return display;
 }
@@ -162,10 +165,12 @@ static int await_session(struct display *display, int64_t deadline_ms, struct er
     return session_await(display, OPENING_PINGS, deadline_ms, err);
 }
 
-struct display *display_open(int fd, int64_t timeout_ms, struct error *err)
+struct display *display_open(int fd, const struct display_assist *assist, struct holds *holds,
+                             int64_t timeout_ms, struct error *err)
 {
     int64_t deadline_ms = clock_deadline(timeout_ms);
     CLEANUP(cleanup_session) struct display *display = new_session(timeout_ms);
+    hands_open(display, assist, holds);
     if (take_descriptor(display, fd, err) < 0)
         return NULL;
     if (sync_thread_start(&display->thread, "display", rfb_run, display, err) < 0)
@@ -182,6 +187,8 @@ void display_shutdown(struct display *display)
 {
     LOCK_SCOPE(&display->mutex);
     display->ended = true;
+    if (display->hands.stop)
+        cancel_fire(display->hands.stop);
     pthread_cond_broadcast(&display->changed);
 }
 
@@ -205,17 +212,15 @@ void display_close(struct display *display)
     free_session(display);
 }
 
-/* Waits for a frame that shows everything drawn before since_ms. */
-static struct display_frame *wait_frame(struct display *display, int64_t since_ms, int64_t deadline_ms,
-                                        struct error *err)
+struct display_frame *session_frame(struct display *display, int64_t since_ms, struct cancel *cancel,
+                                    int64_t deadline_ms, struct error *err)
 {
     int64_t began_ms = clock_monotonic_ms();
-    LOCK_SCOPE(&display->mutex);
     for (;;) {
-        if (session_check(display, err) < 0)
+        if (session_check(display, err) < 0 || session_cancelled(cancel, err))
             return NULL;
         if (display->frame && display->frame_ms >= since_ms)
-            return frame_share(display->frame);
+            return display->frame;
         if (display->want_ms < since_ms) {
             display->want_ms = since_ms;
             session_wake(display);
@@ -228,21 +233,34 @@ static struct display_frame *wait_frame(struct display *display, int64_t since_m
     }
 }
 
-struct display_frame *display_capture(struct display *display, int64_t deadline_ms, struct error *err)
+bool session_cancelled(const struct cancel *cancel, struct error *err)
 {
-    return wait_frame(display, clock_monotonic_ms() - FRESH_SLACK_MS, deadline_ms, err);
+    if (!cancel_fired(cancel))
+        return false;
+    error_set(err, ERROR_CANCELLED, "the request was given up: its client has gone");
+    return true;
 }
 
-/* Waits until the pixels are others than those of a frame, or for LOOK_MS. */
-static void wait_change(struct display *display, uint64_t sequence, int64_t deadline_ms)
+void session_stir(void *session)
 {
-    int64_t until_ms = clock_deadline(LOOK_MS);
-    if (until_ms > deadline_ms)
-        until_ms = deadline_ms;
+    struct display *display = session;
     LOCK_SCOPE(&display->mutex);
-    while (display->sequence == sequence && !display->ended && display->state == SESSION_RUNNING)
-        if (!sync_cond_wait(&display->changed, &display->mutex, until_ms))
-            return;
+    pthread_cond_broadcast(&display->changed);
+    pthread_cond_broadcast(&display->developed);
+}
+
+struct display_frame *display_capture(struct display *display, int64_t deadline_ms, struct error *err)
+{
+    int64_t since_ms = clock_monotonic_ms() - FRESH_SLACK_MS;
+    LOCK_SCOPE(&display->mutex);
+    struct display_frame *frame = session_frame(display, since_ms, NULL, deadline_ms, err);
+    return frame ? frame_share(frame) : NULL;
+}
+
+bool display_lost(struct display *display, struct error *err)
+{
+    LOCK_SCOPE(&display->mutex);
+    return !display->ended && session_check(display, err) < 0;
 }
 
 struct display_frame *display_wait_drawn(struct display *display, uint32_t width, uint32_t height,
@@ -260,59 +278,7 @@ struct display_frame *display_wait_drawn(struct display *display, uint32_t width
                       height, frame->width, frame->height, display_frame_is_blank(frame) ? " and blank" : "");
             return NULL;
         }
-        wait_change(display, frame->sequence, deadline_ms);
-    }
-}
-
-/* Whether two frames differ in a region, or at all without one. */
-static bool frames_differ(const struct display_frame *a, const struct display_frame *b,
-                          const struct action *action)
-{
-    if (a->sequence == b->sequence)
-        return false;
-    if (a->width != b->width || a->height != b->height)
-        return true;
-    struct action_region region = {0, 0, (int32_t)a->width, (int32_t)a->height};
-    if (action->has_region)
-        region = action->region;
-    for (int32_t y = region.y; y < region.y + region.height; y++) {
-        if ((uint32_t)y >= a->height || (uint32_t)region.x >= a->width)
-            break;
-        uint32_t columns = a->width - (uint32_t)region.x;
-        if (columns > (uint32_t)region.width)
-            columns = (uint32_t)region.width;
-        size_t start = (size_t)y * a->width + (size_t)region.x;
-        if (memcmp(a->pixels + start, b->pixels + start, columns * sizeof(uint32_t)) != 0)
-            return true;
-    }
-    return false;
-}
-
-int watch_wait(struct display *display, const struct action *action, int64_t deadline_ms, struct error *err)
-{
-    int64_t until_ms = clock_deadline(action->timeout_ms);
-    if (until_ms > deadline_ms)
-        until_ms = deadline_ms;
-    CLEANUP_FRAME struct display_frame *last = wait_frame(display, clock_monotonic_ms(), until_ms, err);
-    if (!last)
-        return -1;
-    int64_t still_ms = clock_monotonic_ms(); /* since when it has been */
-    for (;;) {
-        if (clock_left_ms(until_ms) == 0)
-            return error_set(err, ERROR_TIMEOUT, "the screen %s by the time-out",
-                             action->until == UNTIL_CHANGE ? "did not change" : "was not still");
-        wait_change(display, last->sequence, until_ms);
-        CLEANUP_FRAME struct display_frame *now = display_capture(display, clock_deadline(MUTE_MS), err);
-        if (!now)
-            return -1;
-        if (frames_differ(last, now, action)) {
-            if (action->until == UNTIL_CHANGE)
-                return 0;
-            still_ms = clock_monotonic_ms();
-        }
-        display_frame_release(last);
-        last = TAKE(now);
-        if (action->until == UNTIL_STILL && clock_monotonic_ms() - still_ms >= ACTION_STILL_MS)
-            return 0;
+        if (watch_since(display, frame->sequence, deadline_ms, err) < 0)
+            return NULL;
     }
 }

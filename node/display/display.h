@@ -13,8 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "display/holds.h"
 #include "protocol/action.h"
 
 struct display; /* opaque */
@@ -32,10 +34,42 @@ struct display_frame {
 };
 
 /*
- * Opens the session on a connected descriptor of the VNC server (*transferred*, also on failure). timeout_ms
- * bounds the handshake. NULL with ERROR_GUEST_FAILED. *Owned*: display_close().
+ * What reaches the guest beside its display, through its agent. The functions are called without a lock on
+ * the thread that performs an action, block until their deadline (clock.h) at most, and may be NULL where the
+ * guest has no such thing.
  */
-struct display *display_open(int fd, int64_t timeout_ms, struct error *err);
+struct display_assist {
+    void *context;
+
+    /* Returns 0 when the guest's kernel has taken every key event that QEMU gave it before the call. */
+    int (*confirm)(void *context, int64_t deadline_ms, struct error *err);
+
+    /* Types a text whole; *typed says how many characters were entered, also on failure. */
+    int (*type)(void *context, const char *text, size_t size, const struct cancel *cancel,
+                int64_t deadline_ms, size_t *typed, struct error *err);
+
+    /* Clicks a button that QEMU's VNC server does not have (back, forward). */
+    int (*click)(void *context, struct action_point at, enum action_button button, int count,
+                 int64_t deadline_ms, struct error *err);
+
+    /* Turns the horizontal wheel, in notches to the right. */
+    int (*scroll)(void *context, struct action_point at, int32_t dx, int64_t deadline_ms, struct error *err);
+};
+
+/*
+ * Opens the session on a connected descriptor of the VNC server (*transferred*, also on failure). assist is
+ * copied and may be NULL; holds says what others hold down on the same guest, is borrowed until
+ * display_close() and may be NULL. timeout_ms bounds the handshake. NULL with ERROR_GUEST_FAILED. *Owned*:
+ * display_close().
+ */
+struct display *display_open(int fd, const struct display_assist *assist, struct holds *holds,
+                             int64_t timeout_ms, struct error *err);
+
+/*
+ * Says that the guest's CPUs have stopped (why: the end of a sentence, copied) or run again (NULL). While
+ * they stand, input is refused with ERROR_PAUSED, also the rest of what is under way; looking goes on.
+ */
+void display_set_paused(struct display *display, const char *why);
 
 /* Releases every button and key that the session holds, ends the thread and frees. No other call may be under
  * way. */
@@ -47,6 +81,12 @@ CLEANUP_DEFINE(display, struct display *, display_close);
  * later calls fail the same way. Call it before display_close().
  */
 void display_shutdown(struct display *display);
+
+/*
+ * Whether the session has come to an end by itself: QEMU closed it, stopped answering or made no sense. *err
+ * then says why; every other call fails in the same way, and a new session may work.
+ */
+bool display_lost(struct display *display, struct error *err);
 
 /*
  * A frame that shows everything the guest had drawn 100 ms before this call. Bounded: ERROR_GUEST_FAILED when
@@ -64,20 +104,31 @@ bool display_frame_is_blank(const struct display_frame *frame);
 struct display_frame *display_wait_drawn(struct display *display, uint32_t width, uint32_t height,
                                          int64_t deadline_ms, struct error *err);
 
+/* Actions that are performed together. */
+struct display_request {
+    const struct action *actions; /* borrowed */
+    size_t count;
+    uint32_t frame_width, frame_height; /* the screen that the coordinates refer to; 0: the present one */
+};
+
 /* What performing did; beside the action's own answer. */
 struct display_outcome {
     size_t done;                  /* how many actions were performed whole */
-    uint32_t width, height;       /* of the frame that coordinates were checked against */
+    uint32_t width, height;       /* of the screen that coordinates were checked against */
     int32_t pointer_x, pointer_y; /* where the pointer is now, pixels; -1 when it has not been moved */
+    uint64_t sequence;            /* of the pixels when the first action began; see display_changes() */
+    int64_t began_ms, ended_ms;   /* monotonic: when the first action began, when the last was done */
 };
 
 /*
  * Performs actions in order, stopping at the first failure (its index is outcome->done). Returns when the
  * guest has been sent everything and QEMU's queue has drained. A failed or cut-off action leaves no button or
- * key down. Errors: ERROR_BAD_REQUEST (outside the display), ERROR_UNTYPABLE, ERROR_TIMEOUT (the deadline, or
- * that of a wait), ERROR_GUEST_FAILED, ERROR_NOT_FOUND (after display_shutdown()).
+ * key down. cancel may be NULL; what fires it gives the action up. Errors: ERROR_BAD_REQUEST (outside the
+ * display), ERROR_FRAME_CHANGED, ERROR_UNTYPABLE (checked for all before the first is done), ERROR_PAUSED,
+ * ERROR_CANCELLED, ERROR_TIMEOUT (the deadline, or that of a wait), ERROR_GUEST_FAILED, ERROR_NOT_FOUND
+ * (after display_shutdown()).
  */
-int display_perform(struct display *display, const struct action *actions, size_t count, int64_t deadline_ms,
-                    struct display_outcome *outcome, struct error *err);
+int display_perform(struct display *display, const struct display_request *request, struct cancel *cancel,
+                    int64_t deadline_ms, struct display_outcome *outcome, struct error *err);
 
 #endif

@@ -8,6 +8,8 @@
 
 #include <jpeglib.h>
 
+#include "base/cleanup.h"
+
 /* Where a file grows in memory. */
 struct sink {
     unsigned char *data;
@@ -48,7 +50,7 @@ static void warn_png(png_structp png, png_const_charp message)
     (void)png, (void)message;
 }
 
-static void unpack_row(const uint32_t *pixels, uint32_t width, unsigned char *row)
+static void unpack_row(const uint32_t *restrict pixels, uint32_t width, unsigned char *restrict row)
 {
     for (uint32_t i = 0; i < width; i++) {
         row[i * 3] = (unsigned char)(pixels[i] >> 16);
@@ -58,11 +60,11 @@ static void unpack_row(const uint32_t *pixels, uint32_t width, unsigned char *ro
 }
 
 /* Everything that may jump; what it needs afterwards belongs to the caller. */
-static int write_png(png_structp png, png_infop info, const struct display_frame *frame, unsigned char *row)
+static int write_png(png_structp png, png_infop info, const struct pixels *pixels, unsigned char *row)
 {
     if (setjmp(png_jmpbuf(png)))
         return -1;
-    png_set_IHDR(png, info, frame->width, frame->height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+    png_set_IHDR(png, info, pixels->width, pixels->height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
     /*
      * Level 1 and the difference to the row above: on a flat desktop about as fast as no filter (4.6 and 3.7
@@ -73,24 +75,24 @@ static int write_png(png_structp png, png_infop info, const struct display_frame
     png_set_filter(png, 0, PNG_FILTER_UP);
     png_set_compression_buffer_size(png, 65536);
     png_write_info(png, info);
-    for (uint32_t y = 0; y < frame->height; y++) {
-        unpack_row(frame->pixels + (size_t)y * frame->width, frame->width, row);
+    for (uint32_t y = 0; y < pixels->height; y++) {
+        unpack_row(pixels->first + (size_t)y * pixels->stride, pixels->width, row);
         png_write_row(png, row);
     }
     png_write_end(png, info);
     return 0;
 }
 
-int picture_png(const struct display_frame *frame, unsigned char **data, size_t *size, struct error *err)
+int picture_png(const struct pixels *pixels, unsigned char **data, size_t *size, struct error *err)
 {
     struct sink sink = {.data = NULL};
-    CLEANUP_FREE unsigned char *row = malloc((size_t)frame->width * 3);
+    CLEANUP_FREE unsigned char *row = malloc((size_t)pixels->width * 3);
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, fail_png, warn_png);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     int result = -1;
     if (row && info) {
         png_set_write_fn(png, &sink, append, flush_nothing);
-        result = write_png(png, info, frame, row);
+        result = write_png(png, info, pixels, row);
     } else {
         error_set(err, ERROR_INTERNAL, "cannot make a PNG of the screen: no memory is left");
     }
@@ -126,26 +128,26 @@ static void be_quiet(j_common_ptr jpeg)
 }
 
 static int write_jpeg(struct jpeg_compress_struct *jpeg, struct jpeg_failure *failure,
-                      const struct display_frame *frame, int quality)
+                      const struct pixels *pixels, int quality)
 {
     if (setjmp(failure->out))
         return -1;
-    jpeg->image_width = frame->width;
-    jpeg->image_height = frame->height;
+    jpeg->image_width = pixels->width;
+    jpeg->image_height = pixels->height;
     jpeg->input_components = 4;
     jpeg->in_color_space = JCS_EXT_BGRX; /* the bytes of 0x00RRGGBB, little endian */
     jpeg_set_defaults(jpeg);
     jpeg_set_quality(jpeg, quality, TRUE);
     jpeg_start_compress(jpeg, TRUE);
-    while (jpeg->next_scanline < frame->height) {
-        JSAMPROW row = (JSAMPROW)(uintptr_t)(frame->pixels + (size_t)jpeg->next_scanline * frame->width);
+    while (jpeg->next_scanline < pixels->height) {
+        JSAMPROW row = (JSAMPROW)(uintptr_t)(pixels->first + (size_t)jpeg->next_scanline * pixels->stride);
         jpeg_write_scanlines(jpeg, &row, 1);
     }
     jpeg_finish_compress(jpeg);
     return 0;
 }
 
-int picture_jpeg(const struct display_frame *frame, int quality, unsigned char **data, size_t *size,
+int picture_jpeg(const struct pixels *pixels, int quality, unsigned char **data, size_t *size,
                  struct error *err)
 {
     struct jpeg_failure failure = {.err = err};
@@ -156,7 +158,7 @@ int picture_jpeg(const struct display_frame *frame, int quality, unsigned char *
     unsigned long out_size = 0;
     jpeg_create_compress(&jpeg);
     jpeg_mem_dest(&jpeg, &out, &out_size);
-    int result = write_jpeg(&jpeg, &failure, frame, quality);
+    int result = write_jpeg(&jpeg, &failure, pixels, quality);
     jpeg_destroy_compress(&jpeg);
     if (result < 0) {
         free(out);

@@ -10,33 +10,31 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "display/canvas.h"
 #include "display/session.h"
 
-#define CELL_WIDTH                                                                                           \
-    16 /* QEMU's dirty map: its rectangles begin and end at multiples of this, or at the edge */
+#define KICK_SIZE    8 /* ClientCutText without text, RFC 6143 section 7.5.6 */
+#define REQUEST_SIZE 10
 
 /* What the thread alone knows. */
 struct rfb {
     struct display *display;
     rfbClient *client;
-    uint32_t width, height; /* of the pixels */
-    uint32_t *pixels;       /* client->frameBuffer; 0x00RRGGBB */
-
-    /* Which cells (16 pixels of one row) have not been sent since the size changed. */
-    unsigned char *missing; /* one byte for each cell; NULL once all have arrived */
-    size_t missing_count;
+    struct canvas canvas; /* its pixels are client->frameBuffer */
 
     uint64_t sequence; /* grows with each change */
     int64_t change_ms; /* when the last one was seen */
     int64_t fresh_ms;  /* everything drawn before this is in the pixels */
 
+    bool follow;               /* the next change is to be asked for */
+    bool asked;                /* QEMU is to send the next change by itself */
     bool fence_on;             /* a fence is under way */
     int64_t fence_ms;          /* when it was sent */
     uint32_t fence_x, fence_y; /* its pixel */
     uint32_t fence_turn; /* walks over the screen, so that no two fences in a row ask for the same pixel */
 
     /* Of the message that is being read. */
-    bool got_pixels, got_fence, changed;
+    bool got_pixels, got_fence, resized;
     const char *broken; /* why the server is not one that we talk to; NULL */
 };
 
@@ -77,79 +75,36 @@ static void set_loggers(void)
 static rfbBool make_pixels(rfbClient *client)
 {
     struct rfb *rfb = rfb_of(client);
-    free(client->frameBuffer);
-    free(rfb->missing);
-    client->frameBuffer = NULL;
-    rfb->pixels = NULL;
-    rfb->missing = NULL;
+    client->frameBuffer = NULL; /* the canvas's own, and about to go */
     if (client->width <= 0 || client->height <= 0 || client->width > EDGE_MAX || client->height > EDGE_MAX ||
         (uint32_t)client->width * (uint32_t)client->height > PIXELS_MAX) {
         rfb->broken = "the guest's display has a size that no screen has";
         return FALSE;
     }
-    rfb->width = (uint32_t)client->width;
-    rfb->height = (uint32_t)client->height;
-    uint32_t across = (rfb->width + CELL_WIDTH - 1) / CELL_WIDTH;
-    size_t cells = (size_t)across * rfb->height;
-    client->width = (int)(across * CELL_WIDTH);
-    rfb->missing = malloc(cells);
-    rfb->pixels = calloc(cells * CELL_WIDTH, sizeof(uint32_t));
-    client->frameBuffer = (uint8_t *)rfb->pixels;
-    if (!rfb->missing || !rfb->pixels) {
+    if (!canvas_resize(&rfb->canvas, (uint32_t)client->width, (uint32_t)client->height)) {
         rfb->broken = "there is no memory left for the picture";
         return FALSE;
     }
-    memset(rfb->missing, 1, cells);
-    rfb->missing_count = cells;
+    client->width = (client->width + CELL_WIDTH - 1) / CELL_WIDTH * CELL_WIDTH;
+    client->frameBuffer = (uint8_t *)rfb->canvas.pixels;
+    rfb->resized = true;
     rfb->fence_on = false; /* its pixel may not exist any more, and all others are under way */
     return TRUE;
 }
 
-/* Strikes off the cells that a rectangle covers whole. */
-static void strike_cells(struct rfb *rfb, uint32_t x, uint32_t y, uint32_t w, uint32_t h)
-{
-    uint32_t across = (rfb->width + CELL_WIDTH - 1) / CELL_WIDTH;
-    uint32_t first = (x + CELL_WIDTH - 1) / CELL_WIDTH;
-    uint32_t last = x + w == rfb->width ? across : (x + w) / CELL_WIDTH;
-    for (uint32_t row = y; row < y + h; row++)
-        for (uint32_t cell = first; cell < last; cell++) {
-            unsigned char *slot = &rfb->missing[(size_t)row * across + cell];
-            rfb->missing_count -= *slot;
-            *slot = 0;
-        }
-    if (rfb->missing_count == 0) {
-        free(rfb->missing);
-        rfb->missing = NULL;
-        rfb->changed = true;
-    }
-}
-
-/* Raw pixels. The unused byte of QEMU's pixels may hold anything. */
+/* Raw pixels. */
 static void got_bitmap(rfbClient *client, const uint8_t *buffer, int left, int top, int columns, int rows)
 {
     struct rfb *rfb = rfb_of(client);
     uint32_t x = (uint32_t)left, y = (uint32_t)top, w = (uint32_t)columns, h = (uint32_t)rows;
-    if (left < 0 || top < 0 || columns <= 0 || rows <= 0 || x + w > rfb->width || y + h > rfb->height)
+    if (left < 0 || top < 0 || columns <= 0 || rows <= 0 || x + w > rfb->canvas.width ||
+        y + h > rfb->canvas.height)
         return;
-    uint32_t difference = 0;
-    for (uint32_t row = 0; row < h; row++) {
-        uint32_t *to = rfb->pixels + (size_t)(y + row) * rfb->width + x;
-        const uint8_t *from = buffer + (size_t)row * w * sizeof(uint32_t);
-        for (uint32_t i = 0; i < w; i++) {
-            uint32_t pixel;
-            memcpy(&pixel, from + i * sizeof pixel, sizeof pixel);
-            pixel &= 0xffffff;
-            difference |= pixel ^ to[i];
-            to[i] = pixel;
-        }
-    }
+    canvas_put(&rfb->canvas, buffer, x, y, w, h);
     rfb->got_pixels = true;
-    rfb->changed |= difference != 0;
     if (rfb->fence_on && rfb->fence_x >= x && rfb->fence_x < x + w && rfb->fence_y >= y &&
         rfb->fence_y < y + h)
         rfb->got_fence = true;
-    if (rfb->missing)
-        strike_cells(rfb, x, y, w, h);
 }
 
 static void got_fill(rfbClient *client, int x, int y, int w, int h, uint32_t colour)
@@ -212,18 +167,43 @@ static bool take_echo(rfbClient *client)
     return set;
 }
 
-/* Kicks QEMU's refresh and asks for one pixel; see session.h. */
+/* FramebufferUpdateRequest, RFC 6143 section 7.5.3. */
+static void request_bytes(unsigned char bytes[REQUEST_SIZE], bool incremental, uint32_t x, uint32_t y,
+                          uint32_t w, uint32_t h)
+{
+    const unsigned char message[REQUEST_SIZE] = {
+        rfbFramebufferUpdateRequest, incremental,      (unsigned char)(x >> 8), (unsigned char)x,
+        (unsigned char)(y >> 8),     (unsigned char)y, (unsigned char)(w >> 8), (unsigned char)w,
+        (unsigned char)(h >> 8),     (unsigned char)h};
+    memcpy(bytes, message, REQUEST_SIZE);
+}
+
+/* Kicks QEMU's refresh and asks for one pixel, or for all of a picture that is not whole yet; see session.h.
+ */
 static bool send_fence(struct rfb *rfb)
 {
-    static const unsigned char kick[8] = {rfbClientCutText};
-    uint32_t across = (rfb->width + CELL_WIDTH - 1) / CELL_WIDTH;
-    rfb->fence_turn = (rfb->fence_turn + 1) % (across * rfb->height);
+    unsigned char bytes[KICK_SIZE + REQUEST_SIZE] = {rfbClientCutText};
+    uint32_t across = (rfb->canvas.width + CELL_WIDTH - 1) / CELL_WIDTH;
+    rfb->fence_turn = (rfb->fence_turn + 1) % (across * rfb->canvas.height);
     rfb->fence_x = rfb->fence_turn % across * CELL_WIDTH;
     rfb->fence_y = rfb->fence_turn / across;
+    if (rfb->canvas.missing)
+        request_bytes(bytes + KICK_SIZE, false, 0, 0, rfb->canvas.width, rfb->canvas.height);
+    else
+        request_bytes(bytes + KICK_SIZE, false, rfb->fence_x, rfb->fence_y, 1, 1);
     rfb->fence_ms = clock_monotonic_ms();
     rfb->fence_on = true;
-    return WriteToRFBServer(rfb->client, (const char *)kick, sizeof kick) &&
-           SendFramebufferUpdateRequest(rfb->client, (int)rfb->fence_x, (int)rfb->fence_y, 1, 1, FALSE);
+    return WriteToRFBServer(rfb->client, (const char *)bytes, sizeof bytes);
+}
+
+/* Asks QEMU to send the next change as soon as it sees it. */
+static bool ask_along(struct rfb *rfb)
+{
+    unsigned char bytes[REQUEST_SIZE];
+    request_bytes(bytes, true, 0, 0, rfb->canvas.width, rfb->canvas.height);
+    rfb->asked = true;
+    rfb->follow = false;
+    return WriteToRFBServer(rfb->client, (const char *)bytes, sizeof bytes);
 }
 
 /* Makes the frame that was asked for out of pixels that are whole and fresh. */
@@ -233,79 +213,104 @@ static bool publish(struct rfb *rfb)
     struct display_frame *frame = NULL;
     /* Only this thread replaces the frame, so it may be looked at without the lock. */
     if (!display->frame || display->frame->sequence != rfb->sequence) {
-        frame = frame_new(rfb->width, rfb->height);
+        frame = frame_copy(display, &rfb->canvas, rfb->sequence, rfb->change_ms);
         if (!frame) {
             rfb->broken = "there is no memory left for the picture";
             return false;
         }
-        frame->sequence = rfb->sequence;
-        frame->time_ms = rfb->change_ms;
-        memcpy(frame->pixels, rfb->pixels, (size_t)rfb->width * rfb->height * sizeof(uint32_t));
     }
     LOCK_SCOPE(&display->mutex);
     if (frame) {
-        display_frame_release(display->frame);
+        display_frame_release(display->spare);
+        display->spare = frame_retire(display->frame);
         display->frame = frame;
+        shots_forget(display);
     }
     display->frame_ms = rfb->fresh_ms;
     pthread_cond_broadcast(&display->changed);
     return true;
 }
 
-/* Sends what callers have put into the outbox and looks after the frame they want. False: leave. */
-static bool serve_callers(struct rfb *rfb)
+/* What callers want, taken from the session at once. */
+struct wants {
+    char bytes[OUTBOX_SIZE]; /* to be sent */
+    size_t size;
+    bool stopping, frame, fence;
+};
+
+static void take_wants(struct rfb *rfb, struct wants *wants)
 {
     struct display *display = rfb->display;
-    char bytes[OUTBOX_SIZE];
-    size_t size;
-    int64_t want_ms, frame_ms;
-    bool stopping;
-    {
-        LOCK_SCOPE(&display->mutex);
-        size = display->outbox_size;
-        memcpy(bytes, display->outbox, size);
-        display->outbox_size = 0;
-        want_ms = display->want_ms;
-        frame_ms = display->frame_ms;
-        stopping = display->stopping;
-    }
-    if (size > 0 && !WriteToRFBServer(rfb->client, bytes, (unsigned)size))
-        return false;
-    if (stopping)
-        return false;
-    if (frame_ms >= want_ms)
-        return true;
-    if (!rfb->missing && rfb->fresh_ms >= want_ms)
-        return publish(rfb);
-    return rfb->fence_on || send_fence(rfb);
+    LOCK_SCOPE(&display->mutex);
+    wants->size = display->outbox_size;
+    memcpy(wants->bytes, display->outbox, display->outbox_size);
+    display->outbox_size = 0;
+    wants->stopping = display->stopping;
+    bool waited = display->frame_ms < display->want_ms;
+    wants->frame = waited && !rfb->canvas.missing && rfb->fresh_ms >= display->want_ms;
+    wants->fence = (waited && !wants->frame) || display->seen_ms < display->want_seen_ms;
+    rfb->follow |= display->watchers > 0 || display->follow;
+    display->follow = false;
 }
 
-/* Reads one message. began_ms: when its first bytes were seen. False: the session is over. */
-static bool read_message(struct rfb *rfb)
+/* Sends what callers have put into the outbox and looks after what they want to see. False: leave. */
+static bool serve_callers(struct rfb *rfb)
 {
-    int64_t began_ms = clock_monotonic_ms();
-    rfb->got_pixels = rfb->got_fence = rfb->changed = false;
-    if (!HandleRFBServerMessage(rfb->client) || rfb->broken)
+    struct wants wants;
+    take_wants(rfb, &wants);
+    if (wants.size > 0 && !WriteToRFBServer(rfb->client, wants.bytes, (unsigned)wants.size))
         return false;
-    bool echo = take_echo(rfb->client);
-    if (rfb->got_pixels && began_ms > rfb->fresh_ms)
-        rfb->fresh_ms = began_ms; /* pixels leave at a tick, with all that had changed by then */
-    if (rfb->got_fence)
+    if (wants.stopping || (wants.frame && !publish(rfb)))
+        return false;
+    if (wants.fence && !rfb->fence_on && !send_fence(rfb))
+        return false;
+    /* After a fence QEMU would take no notice of it: its answer comes first. */
+    return !rfb->follow || rfb->asked || rfb->fence_on || ask_along(rfb);
+}
+
+/* Takes into account what a message held: which pixels, how fresh they are, what they changed. */
+static bool note_pixels(struct rfb *rfb, bool echo)
+{
+    if (rfb->got_fence) {
+        /* The tick that sent it came after the kick, and brought all that had changed by then. */
         rfb->fence_on = false;
-    bool changed = rfb->changed && !rfb->missing;
+        rfb->fresh_ms = rfb->fence_ms;
+    }
+    if (rfb->got_pixels || !(echo || rfb->resized))
+        rfb->asked = false; /* an update, be it an empty one, answers the request */
+    bool changed = rfb->canvas.box_count > 0 && !rfb->canvas.missing;
     if (changed) {
         rfb->sequence++;
         rfb->change_ms = clock_monotonic_ms();
     }
+    return changed;
+}
+
+/* Reads one message. False: the session is over. */
+static bool read_message(struct rfb *rfb)
+{
+    rfb->got_pixels = rfb->got_fence = rfb->resized = false;
+    canvas_settle(&rfb->canvas);
+    if (!HandleRFBServerMessage(rfb->client) || rfb->broken)
+        return false;
+    bool echo = take_echo(rfb->client);
+    bool changed = note_pixels(rfb, echo);
 
     struct display *display = rfb->display;
     LOCK_SCOPE(&display->mutex);
     display->heard_ms = clock_monotonic_ms();
-    display->width = rfb->width;
-    display->height = rfb->height;
+    display->width = rfb->canvas.width;
+    display->height = rfb->canvas.height;
     display->sequence = rfb->sequence;
     display->echoes += echo;
-    if (changed || echo)
+    if (rfb->resized)
+        display->frame_ms = INT64_MIN; /* however fresh, it is of a screen that is no more */
+    for (size_t i = 0; changed && i < rfb->canvas.box_count; i++)
+        changes_add(&display->changes, rfb->sequence, rfb->change_ms, rfb->canvas.boxes[i]);
+    bool seen = !rfb->canvas.missing && rfb->fresh_ms > display->seen_ms;
+    if (seen)
+        display->seen_ms = rfb->fresh_ms;
+    if (changed || echo || seen)
         pthread_cond_broadcast(&display->changed);
     return true;
 }
@@ -331,6 +336,16 @@ static void talk(struct rfb *rfb)
     }
 }
 
+/*
+ * Keeps the library from asking for the next change after each message: a guest that plays a video would then
+ * wake the node thirty times a second though nobody looks. It asks only servers that are said to understand.
+ */
+static void be_asked_only(rfbClient *client)
+{
+    client->supportedMessages.client2server[rfbFramebufferUpdateRequest / 8] &=
+        (uint8_t) ~(1u << (rfbFramebufferUpdateRequest % 8));
+}
+
 /* Connects the client. False when the handshake fails; the library has then freed it. */
 static bool shake_hands(struct rfb *rfb)
 {
@@ -343,6 +358,7 @@ static bool shake_hands(struct rfb *rfb)
         return false;
     }
     rfb->client->readTimeout = MUTE_MS / 1000;
+    be_asked_only(rfb->client);
     /*
      * At once, from this thread: the library has told QEMU that it can follow ExtendedDesktopSize, which it
      * cannot (LibVNC issue 640), and a mode change before this message would end the session.
@@ -358,8 +374,8 @@ void *rfb_run(void *argument)
     if (connected) {
         pthread_mutex_lock(&display->mutex);
         display->state = SESSION_RUNNING;
-        display->width = rfb.width;
-        display->height = rfb.height;
+        display->width = rfb.canvas.width;
+        display->height = rfb.canvas.height;
         display->heard_ms = clock_monotonic_ms();
         pthread_cond_broadcast(&display->changed);
         pthread_mutex_unlock(&display->mutex);
@@ -374,7 +390,6 @@ void *rfb_run(void *argument)
     pthread_mutex_unlock(&display->mutex);
     if (rfb.client)
         rfbClientCleanup(rfb.client);
-    free(rfb.pixels);
-    free(rfb.missing);
+    canvas_clear(&rfb.canvas);
     return NULL;
 }

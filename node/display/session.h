@@ -10,12 +10,17 @@
  * pixels only leave at a tick. A fence makes a tick happen now: an empty ClientCutText (any message of type
  * above 3 resets the interval, this one has no effect on a guest without a clipboard agent), then a
  * non-incremental request of one pixel. When that pixel has arrived, so has everything else that had changed
- * before. Counting finished updates would not do: QEMU answers a request at once with pseudo-rectangles.
+ * before the fence was sent. Counting finished updates would not do: QEMU answers a request at once with
+ * pseudo-rectangles.
+ *
+ * Changes. Pixels are only sent when asked for. Input asks for the next change, and those who wait for a
+ * change or for stillness (watch.c) keep such a request under way and send a fence every WATCH_MS, so that a
+ * change is seen within that time and stillness is known, not guessed. Nobody waiting, nothing is sent.
  *
  * Echoes. SetEncodings that lists the QEMU extended key event is answered at once by a rectangle of that
  * encoding, so it is used as a ping: when the echo is back, QEMU has processed every message before it.
  *
- * Lock order: the session's mutex is the only lock of display/ and no other lock is taken under it.
+ * Lock order: under the session's mutex only those of its holds (holds.h) and of its cancel are taken.
  */
 #ifndef BERTHOS_DISPLAY_SESSION_H
 #define BERTHOS_DISPLAY_SESSION_H
@@ -25,10 +30,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "display/changes.h"
 #include "display/display.h"
+#include "display/hands.h"
 
-/* Pixels that are older than this when a frame is asked for are fetched again. */
-#define FRESH_SLACK_MS 30
+/* Of the 100 ms that a picture may lag behind: how old a frame may be that is given out again. The rest is
+ * for the guest's drawing to reach QEMU. */
+#define FRESH_SLACK_MS 60
+
+/* While somebody waits for changes or stillness, QEMU is asked at least so often whether there is more. */
+#define WATCH_MS 100
 
 /* QEMU that owes an answer for this long is given up, and the session with it. */
 #define MUTE_MS 5000
@@ -38,7 +49,6 @@
 #define PIXELS_MAX (16u << 20)
 
 #define OUTBOX_SIZE 4096
-#define HELD_MAX    32
 
 /* SetEncodings: raw, DesktopSize, QEMU extended key event. RFC 6143 section 7.5.2; the last one is QEMU's. */
 #define SESSION_PING_SIZE 16
@@ -49,11 +59,6 @@ extern const unsigned char session_ping[SESSION_PING_SIZE];
 #define OPENING_PINGS 2
 
 enum session_state { SESSION_OPENING, SESSION_RUNNING, SESSION_DEAD };
-
-/* One caller of display_perform() in the queue; on its stack. */
-struct session_turn {
-    struct session_turn *next;
-};
 
 struct display {
     pthread_mutex_t mutex;  /* guards all below up to the mark */
@@ -73,16 +78,23 @@ struct display {
     uint64_t sequence;           /* of the pixels that the thread holds */
     int64_t want_ms;             /* somebody waits for a frame at least this fresh */
     struct display_frame *frame; /* the last one made; holds one reference */
+    struct display_frame *spare; /* the one before it, where nobody holds it; its pixels may be written */
     int64_t frame_ms;            /* it shows everything drawn before this */
 
-    struct session_turn *turns;   /* who performs, and who waits for it, in order */
-    uint8_t buttons;              /* RFB button mask that QEMU was last told */
-    int32_t pointer_x, pointer_y; /* pixels; -1 before the first move */
-    uint16_t held[HELD_MAX];      /* key codes that are down, in the order they went down */
-    size_t held_count;
-    int64_t drained_us;  /* when QEMU's key queue will be empty, monotonic */
-    int64_t lateness_us; /* how late QEMU's main loop answers, smoothed */
-    int64_t pointer_us;  /* when the next pointer message may go */
+    struct changes changes; /* what the thread has seen to change */
+    int64_t seen_ms;        /* everything drawn before this has been seen */
+    int64_t want_seen_ms;   /* somebody waits to have seen this much */
+    int64_t owed_ms;        /* since when that has not come */
+    int watchers;           /* how many wait for a change or for stillness */
+    bool follow;            /* input went out: the thread is to ask for the next change */
+    int64_t acted_ms;       /* when input last went out, monotonic */
+
+    pthread_cond_t developed; /* something about shots or makers has changed */
+    struct shot *shots;       /* pictures of the present frame, the last used first; look.c */
+    struct maker *makers;     /* who makes one now, and who waits to, in order */
+    unsigned char *secret;    /* keys the pictures' names; etag.c */
+
+    struct hands hands;
     /* end of what the mutex guards */
 
     pthread_t thread;
@@ -123,16 +135,56 @@ int session_late(struct display *display, int64_t since_ms, enum error_code code
 /* Waits on `changed` until a monotonic time in microseconds at most. The mutex is held. */
 void session_sleep_until(struct display *display, int64_t until_us);
 
+/* Waits for a frame that shows everything drawn before since_ms. The mutex is held. *Borrowed* until it is
+ * let go. NULL with ERROR_CANCELLED or as display_capture(). */
+struct display_frame *session_frame(struct display *display, int64_t since_ms, struct cancel *cancel,
+                                    int64_t deadline_ms, struct error *err);
+
+/* Whether a caller has given up (cancel may be NULL); *err then says so. */
+bool session_cancelled(const struct cancel *cancel, struct error *err);
+
+/* Wakes everybody who waits in the session; for cancel_listen(), with the session as context. */
+void session_stir(void *display);
+
 /* A frame without content and with one reference; NULL when memory is gone. *Owned*. */
 struct display_frame *frame_new(uint32_t width, uint32_t height);
 
 /* Another reference. */
 struct display_frame *frame_share(struct display_frame *frame);
 
-/* Sends what releases every button and key that is down. The mutex is held. Waits for nothing. */
-void hands_release(struct display *display);
+/* Gives up the session's reference to a frame (may be NULL). Returns the frame, now *owned* and writable,
+ * when that was the last one, else NULL. */
+struct display_frame *frame_retire(struct display_frame *frame);
 
-/* Waits for a picture that has changed since now, or for one that stays still (action.h). No lock is held. */
-int watch_wait(struct display *display, const struct action *action, int64_t deadline_ms, struct error *err);
+/* A frame of a canvas's pixels, whose sequence number and time are given; NULL when memory is gone. For the
+ * thread, without the mutex. *Owned*. */
+struct canvas;
+struct display_frame *frame_copy(struct display *display, const struct canvas *canvas, uint64_t sequence,
+                                 int64_t time_ms);
+
+/* The pictures that are kept: set up, forgotten when the frame has changed (the mutex is held), freed. */
+void shots_open(struct display *display);
+void shots_forget(struct display *display);
+void shots_close(struct display *display);
+
+/*
+ * Waits for a picture that has changed since now, or for one that stays still (action.h). No lock is held.
+ * cancel may be NULL; who passes one has it stir the session. Errors: ERROR_TIMEOUT, ERROR_CANCELLED, and as
+ * display_capture().
+ */
+int watch_wait(struct display *display, const struct action *action, struct cancel *cancel,
+               int64_t deadline_ms, struct error *err);
+
+/* Waits until the screen has changed after its pixels had a sequence number. 1 when the deadline came first.
+ * No lock is held. Errors as display_capture(). */
+int watch_since(struct display *display, uint64_t since, int64_t deadline_ms, struct error *err);
+
+/*
+ * Waits until the screen, or a region of it, has been still for still_ms, counted from the last change or the
+ * last input at the earliest, and says up to when everything has been seen. *still is false when the deadline
+ * came first. No lock is held. Errors: ERROR_CANCELLED, and as display_capture().
+ */
+int watch_still(struct display *display, const struct action_region *region, int64_t still_ms,
+                struct cancel *cancel, int64_t deadline_ms, bool *still, int64_t *seen_ms, struct error *err);
 
 #endif

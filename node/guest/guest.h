@@ -35,6 +35,20 @@ enum guest_state { GUEST_GONE, GUEST_RUNNING, GUEST_PAUSED, GUEST_PAUSED_IO_ERRO
 int guest_state(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, enum guest_state *state,
                 struct error *err);
 
+/* Stops the guest's vCPUs, or lets them go on; one that stands or runs already is fine. ERROR_GUEST_FAILED.
+ */
+int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+
+/*
+ * Inspects a guest that an earlier run of the node has started, as guest_start() does. spec: what is known of
+ * it by the record alone (name, uuid, node_id, lease_id, kvm, system, vcpu, mem_mib, overlay, console_log);
+ * what an image and a hypervisor decided then is taken from the domain itself, the image's files from
+ * `image_dir` only. ERROR_GUEST_FAILED with the first difference.
+ */
+int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *image_dir,
+                        int64_t timeout_ms, struct error *err);
+
 /* 0 when the guest agent answers a ping within timeout_ms; -1 with ERROR_GUEST_FAILED when it does not. */
 int guest_agent_ping(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
 
@@ -70,10 +84,22 @@ int guest_list_owned(struct hypervisor *hypervisor, const char *node_id, int64_t
                      struct guest_owned **list, size_t *count, struct error *err);
 void guest_list_free(struct guest_owned *list, size_t count);
 
-/* Called on libvirt's event thread when a domain stops for any reason; it must not block or call libvirt. */
-typedef void guest_gone(void *context, const char *uuid);
+/*
+ * Who is told what happens to domains; functions are called on libvirt's event thread and must not block or
+ * call libvirt.
+ */
+struct guest_watcher {
+    void *context;
+    void (*gone)(void *context, const char *uuid); /* a domain stopped, for any reason */
+    /* A domain's CPUs stand, or run again. why: static, the end of a sentence; NULL: they run. */
+    void (*paused)(void *context, const char *uuid, const char *why);
+};
 
-/* Registers the one listener of this process; kept over reconnects. */
-void guest_on_gone(struct hypervisor *hypervisor, guest_gone *callback, void *context);
+/* Why a domain's CPUs stand, in words: by its operator's wish, and by an error of its disk. */
+#define GUEST_WHY_PAUSED   "the host's operator paused it"
+#define GUEST_WHY_IO_ERROR "its disk failed, most likely because the host's disk is full"
+
+/* Registers the one watcher of this process (copied); kept over reconnects. NULL ends it. */
+void guest_watch(struct hypervisor *hypervisor, const struct guest_watcher *watcher);
 
 #endif

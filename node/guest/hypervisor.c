@@ -35,8 +35,7 @@ struct hypervisor {
     int workers;                   /* threads inside libvirt now */
     int holders;                   /* who wants the connection to stay open between calls */
     uint64_t events;
-    guest_gone *gone;
-    void *gone_context;
+    struct guest_watcher watcher;
 };
 
 /* In front of each state. */
@@ -124,15 +123,24 @@ static void on_changed(void *context)
     pthread_cond_broadcast(&hypervisor->changed);
 }
 
+static struct guest_watcher watcher_of(struct hypervisor *hypervisor)
+{
+    LOCK_SCOPE(&hypervisor->mutex);
+    return hypervisor->watcher;
+}
+
 static void on_stopped(void *context, const char *uuid)
 {
-    struct hypervisor *hypervisor = context;
-    pthread_mutex_lock(&hypervisor->mutex);
-    guest_gone *gone = hypervisor->gone;
-    void *gone_context = hypervisor->gone_context;
-    pthread_mutex_unlock(&hypervisor->mutex);
-    if (gone)
-        gone(gone_context, uuid);
+    struct guest_watcher watcher = watcher_of(context);
+    if (watcher.gone)
+        watcher.gone(watcher.context, uuid);
+}
+
+static void on_paused(void *context, const char *uuid, const char *why)
+{
+    struct guest_watcher watcher = watcher_of(context);
+    if (watcher.paused)
+        watcher.paused(watcher.context, uuid, why);
 }
 
 static void on_subscribed(void *context, int difference)
@@ -375,7 +383,8 @@ struct hypervisor *hypervisor_new(const char *uri, struct error *err)
         return NULL;
     }
     hypervisor->uri = text_copy(uri);
-    hypervisor->listener = (struct link_listener){hypervisor, on_changed, on_stopped, on_subscribed};
+    hypervisor->listener =
+        (struct link_listener){hypervisor, on_changed, on_stopped, on_paused, on_subscribed};
     pthread_mutex_init(&hypervisor->mutex, NULL);
     sync_cond_init(&hypervisor->changed);
     return hypervisor;
@@ -417,9 +426,8 @@ int hypervisor_ping(struct hypervisor *hypervisor, int64_t timeout_ms, struct er
     return hypervisor_call(hypervisor, "ask libvirt for its version", ping, state, timeout_ms, err);
 }
 
-void guest_on_gone(struct hypervisor *hypervisor, guest_gone *callback, void *context)
+void guest_watch(struct hypervisor *hypervisor, const struct guest_watcher *watcher)
 {
     LOCK_SCOPE(&hypervisor->mutex);
-    hypervisor->gone = callback;
-    hypervisor->gone_context = context;
+    hypervisor->watcher = watcher ? *watcher : (struct guest_watcher){.context = NULL};
 }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/sync.h"
 #include "guest/call.h"
+#include "guest/guest.h"
 
 /* --- the event loop, one for the process ----------------------------------------------------------- */
 
@@ -54,14 +55,33 @@ void link_start_event_loop(void)
 
 /* --- subscriptions --------------------------------------------------------------------------------- */
 
+static const char *why_suspended(int detail)
+{
+    switch (detail) {
+    case VIR_DOMAIN_EVENT_SUSPENDED_IOERROR:
+        return GUEST_WHY_IO_ERROR;
+    case VIR_DOMAIN_EVENT_SUSPENDED_PAUSED:
+        return GUEST_WHY_PAUSED;
+    case VIR_DOMAIN_EVENT_SUSPENDED_WATCHDOG:
+        return "its watchdog stopped it";
+    default:
+        return "libvirt stopped its CPUs";
+    }
+}
+
 static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event, int detail, void *context)
 {
     (void)connection;
-    (void)detail;
     const struct link_listener *listener = context;
     char uuid[VIR_UUID_STRING_BUFLEN];
-    if (event == VIR_DOMAIN_EVENT_STOPPED && virDomainGetUUIDString(domain, uuid) == 0)
-        listener->stopped(listener->context, uuid);
+    if (virDomainGetUUIDString(domain, uuid) == 0) {
+        if (event == VIR_DOMAIN_EVENT_STOPPED)
+            listener->stopped(listener->context, uuid);
+        if (event == VIR_DOMAIN_EVENT_SUSPENDED)
+            listener->paused(listener->context, uuid, why_suspended(detail));
+        if (event == VIR_DOMAIN_EVENT_RESUMED)
+            listener->paused(listener->context, uuid, NULL);
+    }
     listener->changed(listener->context);
     return 0;
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "http/exchange.h"
+#include "http/routes.h"
 
 static int health(struct exchange *exchange, struct error *err)
 {
@@ -16,7 +16,7 @@ static int eligibility(struct exchange *exchange, struct error *err)
 {
     (void)err;
     struct eligibility_answer answer;
-    eligibility_ask(exchange->context->eligibility, ELIGIBILITY_SHARED_MS, &answer);
+    eligibility_ask(http_context(exchange)->eligibility, ELIGIBILITY_SHARED_MS, &answer);
     return answer_json(exchange, MHD_HTTP_OK, answer.document);
 }
 
@@ -28,21 +28,22 @@ static json_t *text_or_null(const char *text)
 static json_t *encode_berth(size_t n, const struct berth_status *status)
 {
     double seconds = (double)(clock_monotonic_ms() - status->since_ms) / 1000;
-    return json_pack("{s:I, s:s, s:o, s:f, s:o}", "n", (json_int_t)n, "state", status->state, "phase",
-                     text_or_null(status->phase), "seconds", seconds, "reason", text_or_null(status->reason));
+    return json_pack("{s:I, s:s, s:o, s:o, s:f, s:o, s:o}", "n", (json_int_t)n, "state", status->state,
+                     "phase", text_or_null(status->phase), "lease", text_or_null(status->lease_id), "seconds",
+                     seconds, "reason", text_or_null(status->reason), "paused", text_or_null(status->paused));
 }
 
 static int node(struct exchange *exchange, struct error *err)
 {
     (void)err;
-    const struct http_context *context = exchange->context;
+    const struct http_context *context = http_context(exchange);
     json_t *berths = json_array();
     char live[LEASE_ID_SIZE] = "";
     for (size_t i = 0; i < leases_berths(context->leases); i++) {
         struct berth_status status;
         leases_status(context->leases, i, &status);
         json_array_append_new(berths, encode_berth(i, &status));
-        if (!live[0])
+        if (!live[0] && status.live)
             memcpy(live, status.lease_id, sizeof live);
     }
     json_t *guest = json_copy(json_array_get(berths, 0));
@@ -59,17 +60,17 @@ static int node(struct exchange *exchange, struct error *err)
 static int park(struct exchange *exchange, struct error *err)
 {
     struct eligibility_answer answer;
-    eligibility_check(exchange->context->eligibility, &answer);
+    eligibility_check(http_context(exchange)->eligibility, &answer);
     json_decref(answer.document);
     if (!answer.ok)
         return error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", answer.why);
-    leases_park(exchange->context->leases);
+    leases_park(http_context(exchange)->leases);
     return answer_empty(exchange, MHD_HTTP_NO_CONTENT);
 }
 
 static int unpark(struct exchange *exchange, struct error *err)
 {
-    if (leases_unpark(exchange->context->leases, err) < 0)
+    if (leases_unpark(http_context(exchange)->leases, err) < 0)
         return -1;
     return answer_empty(exchange, MHD_HTTP_NO_CONTENT);
 }

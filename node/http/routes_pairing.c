@@ -2,9 +2,10 @@
 #include <netinet/in.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/document.h"
 #include "base/log.h"
-#include "http/exchange.h"
+#include "http/routes.h"
 
 /* By the socket alone: X-Forwarded-For and the like are what a stranger writes. */
 static bool peer_is_loopback(const struct exchange *exchange)
@@ -29,7 +30,7 @@ static int show_code(struct exchange *exchange, struct error *err)
     char code[PAIRING_CODE_SIZE];
     if (!peer_is_loopback(exchange))
         return error_set(err, ERROR_NOT_FOUND, "there is nothing at this path");
-    pairing_code(exchange->context->pairing, code);
+    pairing_code(http_context(exchange)->pairing, code);
     return answer_json(exchange, MHD_HTTP_OK, json_pack("{s:s}", "code", code));
 }
 
@@ -45,10 +46,7 @@ static int read_capabilities(const json_t *body, unsigned *capabilities, struct 
     json_t *word;
     json_array_foreach(list, index, word)
     {
-        const char *text = json_is_string(word) ? json_string_value(word) : "";
-        unsigned bit = strcmp(text, "lease") == 0      ? CAPABILITY_LEASE
-                       : strcmp(text, "operator") == 0 ? CAPABILITY_OPERATOR
-                                                       : 0;
+        unsigned bit = json_is_string(word) ? pairing_capability_from(json_string_value(word)) : 0;
         if (!bit)
             return error_set(err, ERROR_BAD_REQUEST,
                              "\"capabilities\" may hold \"operator\" and \"lease\" only");
@@ -61,6 +59,24 @@ static int read_capabilities(const json_t *body, unsigned *capabilities, struct 
     return 0;
 }
 
+static json_t *encode_capabilities(unsigned capabilities)
+{
+    json_t *list = json_array();
+    for (unsigned bit = CAPABILITY_OPERATOR; bit <= CAPABILITY_LEASE; bit <<= 1)
+        if (capabilities & bit)
+            json_array_append_new(list, json_string(pairing_capability_word(bit)));
+    return list;
+}
+
+static void tell_paired(struct exchange *exchange, const char *token)
+{
+    struct pairing_grant grant;
+    if (pairing_check(http_context(exchange)->pairing, token, &grant))
+        audit_write(http_context(exchange)->audit, "paired",
+                    json_pack("{s:s, s:o}", "pairing", grant.id, "capabilities",
+                              encode_capabilities(grant.capabilities)));
+}
+
 static int pair(struct exchange *exchange, struct error *err)
 {
     static const char *const fields[] = {"code", "capabilities", NULL};
@@ -71,24 +87,52 @@ static int pair(struct exchange *exchange, struct error *err)
     if (!body || document_keys(body, fields, err) < 0 || document_string(body, "code", &code, err) < 0 ||
         read_capabilities(body, &capabilities, err) < 0)
         return -1;
-    if (pairing_pair(exchange->context->pairing, code, capabilities, token, err) < 0) {
+    if (pairing_pair(http_context(exchange)->pairing, code, capabilities, token, err) < 0) {
         log_warning("http", "a pairing was refused");
         return -1;
     }
     log_info("http", "a client paired");
-    json_t *list = json_array();
-    if (capabilities & CAPABILITY_OPERATOR)
-        json_array_append_new(list, json_string("operator"));
-    if (capabilities & CAPABILITY_LEASE)
-        json_array_append_new(list, json_string("lease"));
-    int answered =
-        answer_json(exchange, MHD_HTTP_OK, json_pack("{s:s, s:o}", "token", token, "capabilities", list));
+    tell_paired(exchange, token);
+    int answered = answer_json(
+        exchange, MHD_HTTP_OK,
+        json_pack("{s:s, s:o}", "token", token, "capabilities", encode_capabilities(capabilities)));
     explicit_bzero(token, sizeof token);
     return answered;
+}
+
+static int list_all(struct exchange *exchange, struct error *err)
+{
+    (void)err;
+    CLEANUP_FREE struct pairing_entry *entries;
+    size_t count = pairing_list(http_context(exchange)->pairing, &entries);
+    json_t *documents = json_array();
+    for (size_t i = 0; i < count; i++) {
+        char created[CLOCK_TEXT_SIZE];
+        clock_format(entries[i].created_ms, created);
+        json_array_append_new(
+            documents, json_pack("{s:s, s:o, s:s, s:b}", "id", entries[i].grant.id, "capabilities",
+                                 encode_capabilities(entries[i].grant.capabilities), "created_at", created,
+                                 "this", strcmp(entries[i].grant.id, exchange->grant.id) == 0));
+    }
+    return answer_json(exchange, MHD_HTTP_OK, documents);
+}
+
+/* {id}: the beginning of a pairing's id. */
+static int revoke_one(struct exchange *exchange, struct error *err)
+{
+    struct pairing_grant revoked;
+    if (pairing_revoke(http_context(exchange)->pairing, exchange->id, &revoked, err) < 0)
+        return -1;
+    log_info("http", "the pairing %.8s was revoked", revoked.id);
+    audit_write(http_context(exchange)->audit, "unpaired",
+                json_pack("{s:s, s:s}", "pairing", revoked.id, "by", exchange->grant.id));
+    return answer_json(exchange, MHD_HTTP_OK, json_pack("{s:s, s:b}", "id", revoked.id, "revoked", 1));
 }
 
 const struct route routes_pairing[] = {
     {"GET", "/v1/pairing", AUTH_NONE, show_code},
     {"POST", "/v1/pair", AUTH_NONE, pair},
+    {"GET", "/v1/pairings", AUTH_OPERATOR, list_all},
+    {"DELETE", "/v1/pairings/{id}", AUTH_OPERATOR, revoke_one},
     {0},
 };

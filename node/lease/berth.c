@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sync.h"
@@ -39,6 +40,7 @@ int berth_take_down(struct leases *leases, struct berth *berth, struct error *er
 {
     if (guest_destroy(leases->options.hypervisor, berth->uuid, DESTROY_TIMEOUT_MS, err) < 0)
         return -1;
+    fault_point("end.guest_gone");
     if (overlay_remove(berth->overlay, err) < 0 || file_remove(berth->console_log, err) < 0) {
         err->code = ERROR_ENDING;
         return -1;
@@ -46,16 +48,32 @@ int berth_take_down(struct leases *leases, struct berth *berth, struct error *er
     return 0;
 }
 
-/* The display's users are woken and waited for; then nobody else can reach it. */
-static void close_display(struct berth *berth)
+bool berth_undo(struct leases *leases, struct berth *berth, const char *why)
+{
+    struct error err = ERROR_INIT;
+    bool undone = berth_take_down(leases, berth, &err) == 0 &&
+                  journal_remove(&leases->journal, berth->record.id, &err) == 0;
+    if (!undone)
+        log_error("lease", "after a failed create: %s", err.text);
+    pthread_mutex_lock(&berth->mutex);
+    if (why)
+        snprintf(berth->reason, sizeof berth->reason, "%.250s", why);
+    if (!undone && berth->state != BERTH_ENDING)
+        berth_enter(berth, BERTH_ENDING, NULL);
+    pthread_mutex_unlock(&berth->mutex);
+    if (undone)
+        berth_leave(leases, berth, BERTH_FAILED); /* from here on its record may be another create's */
+    return undone;
+}
+
+void berth_close_display(struct berth *berth)
 {
     pthread_mutex_lock(&berth->mutex);
     struct display *display = TAKE(berth->display);
-    if (display) {
+    if (display)
         display_shutdown(display);
-        while (berth->users > 0)
-            sync_cond_wait(&berth->changed, &berth->mutex, CLOCK_NEVER);
-    }
+    while (berth->users > 0 || berth->retired)
+        sync_cond_wait(&berth->changed, &berth->mutex, CLOCK_NEVER);
     pthread_mutex_unlock(&berth->mutex);
     if (display)
         display_close(display);
@@ -69,11 +87,19 @@ static int carry_out_end(struct leases *leases, struct berth *berth, struct jour
                          struct error *err)
 {
     struct error unwritten = ERROR_INIT;
+    pthread_mutex_lock(&berth->mutex);
+    struct berth_view *view = TAKE(berth->view);
+    pthread_mutex_unlock(&berth->mutex);
     if (journal_write(&leases->journal, record, &unwritten) < 0)
         log_error("lease", "%s", unwritten.text);
-    close_display(berth);
+    fault_point("end.journalled");
+    berth_view_end(view, record->reason);
+    berth_close_display(berth);
+    berth_view_free(view);
+    fault_point("end.display_closed");
     if (berth_take_down(leases, berth, err) < 0)
         return -1;
+    fault_point("end.destroyed");
     record->state = JOURNAL_ENDED;
     return journal_write(&leases->journal, record, err);
 }
@@ -112,6 +138,7 @@ int berth_end(struct leases *leases, struct berth *berth, const char *id, enum l
 
     int ended = carry_out_end(leases, berth, &record, err);
 
+    fault_point("end.receipt");
     pthread_mutex_lock(&berth->mutex);
     berth->acting = false;
     snprintf(berth->reason, sizeof berth->reason, "%.250s", ended < 0 ? err->text : "");
@@ -124,6 +151,9 @@ int berth_end(struct leases *leases, struct berth *berth, const char *id, enum l
     }
     hypervisor_release(leases->options.hypervisor);
     journal_receipt(&record, receipt);
+    audit_write(leases->options.audit, "lease_ended",
+                json_pack("{s:s, s:s, s:I}", "lease", id, "reason", lease_reason_word(record.reason),
+                          "occupancy_seconds", (json_int_t)receipt->occupancy_seconds));
     log_info("lease", "%s ended (%s) after %lld s", id, lease_reason_word(record.reason),
              (long long)receipt->occupancy_seconds);
     return 0;

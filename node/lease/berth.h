@@ -15,8 +15,15 @@
 
 #include "lease/journal.h"
 #include "lease/leases.h"
+#include "view/view.h"
 
 enum berth_state { BERTH_EMPTY, BERTH_PREPARING, BERTH_READY, BERTH_LEASED, BERTH_ENDING, BERTH_FAILED };
+
+/* What the assist of a berth's display knows; see assist.c. */
+struct berth_assist {
+    struct leases *leases;
+    struct berth *berth;
+};
 
 struct berth {
     int n;
@@ -24,6 +31,7 @@ struct berth {
     char name[GUEST_NAME_SIZE];
     char *overlay;     /* path */
     char *console_log; /* path */
+    struct berth_assist assist;
 
     pthread_mutex_t mutex;  /* guards all below */
     pthread_cond_t changed; /* state, users or acting changed */
@@ -31,24 +39,32 @@ struct berth {
     const char *phase; /* static */
     int64_t since_ms;  /* monotonic */
     char reason[256];
-    struct journal_record record; /* while preparing, leased or ending */
-    int64_t since_boot_ms;        /* boottime: occupancy runs from here while leased */
-    int64_t expires_boot_ms;      /* boottime; CLOCK_NEVER = does not expire */
-    struct display *display;      /* while leased; owned */
-    int users;                    /* calls inside the display */
-    bool acting;                  /* a thread is ending the guest now */
-    bool cancelled;               /* the create under way is to give up */
-    bool gone;                    /* libvirt said that the domain stopped */
+    struct journal_record record;    /* while preparing, leased or ending */
+    int64_t since_boot_ms;           /* boottime: occupancy runs from here while leased */
+    int64_t expires_boot_ms;         /* boottime; CLOCK_NEVER = does not expire */
+    struct holds *holds;             /* what is held down on its guest; owned, for the life of the berth */
+    struct display *display;         /* while leased; owned */
+    struct retired_display *retired; /* lost ones that somebody is still inside of; reopen.c */
+    bool reopening;                  /* a thread is opening another display */
+    int64_t reopen_failed_ms;        /* monotonic, when that last went wrong; 0 */
+    const char *paused;              /* why its guest's CPUs stand, static; NULL while they run */
+    struct berth_view *view;         /* while leased; owned */
+    int users;                       /* calls inside the display */
+    bool acting;                     /* a thread is ending the guest now */
+    bool cancelled;                  /* the create under way is to give up */
 };
 
 struct leases {
     struct leases_options options;
     struct journal journal;
     struct berth *berths;
-    size_t count;
+    size_t count;          /* of berths */
+    size_t offered;        /* the first so many take new leases */
     pthread_mutex_t mutex; /* guards parked, stopping and who takes which berth */
     bool parked;
     bool stopping;
+    int enders;           /* threads of the keeper that end a lease */
+    int64_t compacted_ms; /* monotonic: when the journal was compacted last */
     pthread_t keeper;
     bool keeper_started;
     pthread_cond_t keeper_wake; /* with mutex */
@@ -63,13 +79,94 @@ void berth_leave(struct leases *leases, struct berth *berth, enum berth_state st
 
 /*
  * Starts a guest for the berth's record and returns when it is usable; `display` is then open. The berth is
- * preparing and this thread its owner. On failure nothing of the guest remains. Shows its phases on the
- * berth.
+ * preparing and this thread its owner. What is there after a failure berth_undo() takes away. Shows its
+ * phases on the berth.
  */
 int berth_bring_up(struct leases *leases, struct berth *berth, struct display **display, struct error *err);
 
+/* A lease's guest view, and what it reaches the lease by. */
+struct berth_view {
+    struct view *view; /* owned */
+    struct leases *leases;
+    struct berth *berth;
+    char id[LEASE_ID_SIZE];
+};
+
+/* Opens the view of the lease that a berth is about to hold. *Owned*: berth_view_end(), berth_view_free(). */
+struct berth_view *berth_view_open(struct leases *leases, struct berth *berth,
+                                   const struct journal_record *record, int64_t expires_boot_ms,
+                                   struct error *err);
+
+/* Sends the viewers away and closes the listener. Called without locks. view may be NULL in both. */
+void berth_view_end(struct berth_view *view, enum lease_reason reason);
+
+/* Frees it, when nobody is inside the display any more. */
+void berth_view_free(struct berth_view *view);
+
+/* Opens a session with the display of the berth's guest. *Owned*: display_close(). */
+struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
+                                   struct error *err);
+
+/*
+ * Makes the caller a user of the berth's display: it stays open until berth_leave_display(). With berth.mutex
+ * held, while leased. *Borrowed*.
+ */
+struct display *berth_enter_display(struct berth *berth);
+void berth_leave_display(struct berth *berth, struct display *display);
+
+/*
+ * Opens the display again where the session has been lost while the guest lives, and makes the caller, who
+ * is a user of *display, a user of the new one. Bounded; callers share one try. Without locks held. On
+ * failure *display is as it was.
+ */
+int berth_reopen_display(struct leases *leases, struct berth *berth, struct display **display,
+                         struct error *err);
+
 /* Removes whatever there is of the berth's guest: domain (seen to be gone), overlay, console log. */
 int berth_take_down(struct leases *leases, struct berth *berth, struct error *err);
+
+/* A session with the display of the berth's guest. *Owned*. */
+struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
+                                   struct error *err);
+
+/* The display's users are woken and waited for; then nobody else can reach it, and it is closed. */
+void berth_close_display(struct berth *berth);
+
+/*
+ * Takes up the live lease of an earlier run, whose guest is there, in an empty berth that nobody else knows
+ * of yet. On failure nothing of the guest was changed but that it may run.
+ */
+int berth_adopt(struct leases *leases, struct berth *berth, const struct journal_record *left,
+                struct error *err);
+
+/* For a clean stop: pauses the guest of a live lease, journals that, and leaves it to the next start. */
+void berth_leave_standing(struct leases *leases, struct berth *berth);
+
+/*
+ * What the hands of the berth's display can ask of its guest through the agent; its context is the berth's.
+ * helper: whether the image has the input helper.
+ */
+struct display_assist berth_assist(struct leases *leases, struct berth *berth, bool helper);
+
+/* The guest's CPUs stand (why: static) or run again (NULL): tells its display, and /v1/node. */
+void berth_set_paused(struct berth *berth, const char *why);
+
+/* Asks libvirt whether a guest that is taken for paused still is: an event may have been lost. */
+void berth_ask_paused(struct leases *leases, struct berth *berth);
+
+/*
+ * Undoes a create: nothing of its guest remains, then its record goes and the berth is free (failed, with the
+ * reason). Where the guest does not go the berth is ending, and the keeper calls again. The berth is
+ * preparing or ending and its lease was never live. Returns whether it is done.
+ */
+bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
+
+/*
+ * Undoes a create: nothing of its guest remains, then its record goes and the berth is free (failed, with the
+ * reason). Where the guest does not go the berth is ending, and the keeper calls again. The berth is
+ * preparing or ending and its lease was never live. Returns whether it is done.
+ */
+bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
 
 /* Occupancy so far, milliseconds. With berth.mutex held, while leased. */
 int64_t berth_occupied_ms(const struct berth *berth);

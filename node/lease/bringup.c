@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sync.h"
@@ -24,7 +25,7 @@ static int enter_phase(struct berth *berth, const char *phase, struct error *err
 {
     LOCK_SCOPE(&berth->mutex);
     if (berth->cancelled)
-        return error_set(err, ERROR_GUEST_FAILED, "the node is stopping");
+        return error_set(err, ERROR_GUEST_FAILED, "the create was cancelled");
     berth->phase = phase;
     pthread_cond_broadcast(&berth->changed);
     return 0;
@@ -58,17 +59,22 @@ static int define(struct leases *leases, struct berth *berth, const struct image
     spec.console_log = berth->console_log;
     if (overlay_create(berth->overlay, image, shape->disk_gib, guest_spec_group(&spec), err) < 0)
         return -1;
+    fault_point("create.overlay");
     if (guest_start(leases->options.hypervisor, &spec, false, START_TIMEOUT_MS, err) < 0)
         return -1;
+    fault_point("create.started");
     /* QEMU has the files open now: were they still the verified ones? */
     return image_recheck(image, err);
 }
 
-static struct display *open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
-                                    struct error *err)
+struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
+                                   struct error *err)
 {
-    int fd = guest_open_display(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, err);
-    return fd < 0 ? NULL : display_open(fd, clock_left_ms(deadline_ms), err);
+    struct display_assist assist = berth_assist(leases, berth, berth->record.helper);
+    int left_ms = clock_left_ms(deadline_ms);
+    int fd = guest_open_display(leases->options.hypervisor, berth->uuid,
+                                left_ms < LIBVIRT_TIMEOUT_MS ? left_ms : LIBVIRT_TIMEOUT_MS, err);
+    return fd < 0 ? NULL : display_open(fd, &assist, berth->holds, clock_left_ms(deadline_ms), err);
 }
 
 /* Whether it is worth while to open a display that was lost again: the guest goes on and there is time. */
@@ -90,7 +96,8 @@ static struct display *open_drawn(struct leases *leases, struct berth *berth, co
                                   int64_t deadline_ms, struct error *err)
 {
     for (;;) {
-        CLEANUP(cleanup_display) struct display *display = open_display(leases, berth, deadline_ms, err);
+        CLEANUP(cleanup_display)
+        struct display *display = berth_open_display(leases, berth, deadline_ms, err);
         CLEANUP_FRAME struct display_frame *drawn =
             display
                 ? display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err)
@@ -113,6 +120,7 @@ static int wait_usable(struct leases *leases, struct berth *berth, const struct 
     CLEANUP(cleanup_display) struct display *display = open_drawn(leases, berth, image, deadline_ms, err);
     if (!display)
         return error_prefix(err, "the guest drew nothing in time");
+    fault_point("create.display");
     if (enter_phase(berth, "desktop", err) < 0 ||
         guest_agent_wait(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
         return -1;
@@ -122,6 +130,7 @@ static int wait_usable(struct leases *leases, struct berth *berth, const struct 
         display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err);
     if (!fresh)
         return -1;
+    fault_point("create.usable");
     *opened = TAKE(display);
     return 0;
 }
@@ -148,6 +157,9 @@ int berth_bring_up(struct leases *leases, struct berth *berth, struct display **
     CLEANUP_IMAGE struct image *image = open_image(config, err);
     if (!image)
         return error_set(err, ERROR_INELIGIBLE, "the guest image cannot be used: %.900s", strdupa(err->text));
+    pthread_mutex_lock(&berth->mutex);
+    berth->record.helper = image->input_helper;
+    pthread_mutex_unlock(&berth->mutex);
     if (hypervisor_facts(leases->options.hypervisor, config->accel == ACCEL_KVM, NULL, LIBVIRT_TIMEOUT_MS,
                          &facts, err) < 0)
         return -1;
@@ -159,9 +171,6 @@ int berth_bring_up(struct leases *leases, struct berth *berth, struct display **
         return 0;
 
     log_console(berth);
-    struct error undo = ERROR_INIT;
-    if (berth_take_down(leases, berth, &undo) < 0)
-        log_error("lease", "after a failed start: %s", undo.text);
     /* What the display or the image said about it is of no other use to the caller: the guest failed. */
     if (err->code != ERROR_NO_CAPACITY && err->code != ERROR_HYPERVISOR)
         err->code = ERROR_GUEST_FAILED;

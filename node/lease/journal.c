@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "lease/archive.h"
 
 enum { DOCUMENT_MAX = 64 * 1024 };
 
@@ -37,16 +39,24 @@ static char *path_of(const struct journal *journal, const char *id)
     return text_format("%s/%s.json", journal->folder, id);
 }
 
-int journal_write(const struct journal *journal, const struct journal_record *record, struct error *err)
+json_t *journal_encode(const struct journal_record *record)
 {
-    CLEANUP_JSON json_t *document = json_pack(
-        "{s:s, s:s, s:s, s:s, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "schema",
-        "berthos.lease/1", "id", record->id, "state", states[record->state], "owner", record->owner, "berth",
-        record->berth, "uuid", record->uuid, "vcpu", (json_int_t)record->shape.vcpu, "mem_gib",
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:b, "
+        "s:b, s:s}",
+        "schema", "berthos.lease/1", "id", record->id, "state", states[record->state], "owner", record->owner,
+        "berth", record->berth, "uuid", record->uuid, "vcpu", (json_int_t)record->shape.vcpu, "mem_gib",
         (json_int_t)record->shape.mem_gib, "disk_gib", (json_int_t)record->shape.disk_gib, "started_ms",
         (json_int_t)record->started_ms, "expires_ms", (json_int_t)record->expires_ms, "ended_ms",
-        (json_int_t)record->ended_ms, "occupied_ms", (json_int_t)record->occupied_ms, "stamp_ms",
-        (json_int_t)record->stamp_ms, "reason", lease_reason_word(record->reason));
+        (json_int_t)record->ended_ms, "occupied_ms", (json_int_t)record->occupied_ms, "down_ms",
+        (json_int_t)record->down_ms, "stamp_ms", (json_int_t)record->stamp_ms, "stamped_ms",
+        (json_int_t)record->stamped_ms, "boot_id", record->boot_id, "paused", record->paused, "helper",
+        record->helper, "reason", lease_reason_word(record->reason));
+}
+
+int journal_write(const struct journal *journal, const struct journal_record *record, struct error *err)
+{
+    CLEANUP_JSON json_t *document = journal_encode(record);
     CLEANUP_FREE char *text = document_pretty(document);
     CLEANUP_FREE char *path = path_of(journal, record->id);
     if (file_write_atomic(path, 0600, text, strlen(text), err) < 0)
@@ -65,9 +75,9 @@ static bool state_from(const char *word, enum journal_state *state)
     return false;
 }
 
-static int decode(const json_t *document, struct journal_record *record, struct error *err)
+int journal_decode(const json_t *document, struct journal_record *record, struct error *err)
 {
-    const char *schema, *id, *state, *owner, *uuid, *reason;
+    const char *schema, *id, *state, *owner, *uuid, *reason, *boot_id = "";
     int64_t berth;
     const struct {
         const char *key;
@@ -94,13 +104,22 @@ static int decode(const json_t *document, struct journal_record *record, struct 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (document_integer(document, numbers[i].key, 0, INT64_MAX, numbers[i].value, err) < 0)
             return -1;
-    if (strcmp(schema, "berthos.lease/1") != 0 || !lease_id_valid(id) || !state_from(state, &record->state) ||
-        !digest_valid(owner) || strlen(uuid) != GUEST_UUID_SIZE - 1 ||
-        !lease_reason_from(reason, &record->reason) || berth > INT32_MAX)
+    /* what a node of an earlier version did not write */
+    if (document_maybe_integer(document, "down_ms", 0, INT64_MAX, &record->down_ms, err) < 0 ||
+        document_maybe_integer(document, "stamped_ms", 0, INT64_MAX, &record->stamped_ms, err) < 0 ||
+        document_maybe_string(document, "boot_id", &boot_id, err) < 0 ||
+        document_maybe_bool(document, "helper", &record->helper, err) < 0 ||
+        document_maybe_bool(document, "paused", &record->paused, err) < 0)
+        return -1;
+    if (strcmp(schema, "berthos.lease/1") != 0 || strlen(boot_id) >= CLOCK_BOOT_ID_SIZE ||
+        !lease_id_valid(id) || !state_from(state, &record->state) || !digest_valid(owner) ||
+        strlen(uuid) != GUEST_UUID_SIZE - 1 || !lease_reason_from(reason, &record->reason) ||
+        berth > INT32_MAX)
         return error_set(err, ERROR_INTERNAL, "it is not a lease's document");
     memcpy(record->id, id, sizeof record->id);
     memcpy(record->owner, owner, sizeof record->owner);
     memcpy(record->uuid, uuid, sizeof record->uuid);
+    memcpy(record->boot_id, boot_id, strlen(boot_id) + 1);
     record->berth = (int)berth;
     return 0;
 }
@@ -113,8 +132,8 @@ int journal_read(const struct journal *journal, const char *id, struct journal_r
     CLEANUP_FREE char *path = path_of(journal, id);
     CLEANUP_JSON json_t *document = document_read(path, DOCUMENT_MAX, err);
     if (!document && err->code == ERROR_NOT_FOUND)
-        return error_set(err, ERROR_NOT_FOUND, "there is no lease of this id");
-    if (!document || decode(document, record, err) < 0 || strcmp(record->id, id) != 0) {
+        return archive_find(journal, id, record, err);
+    if (!document || journal_decode(document, record, err) < 0 || strcmp(record->id, id) != 0) {
         err->code = ERROR_INTERNAL;
         return error_prefix(err, "the journal's document %s cannot be understood", path);
     }
@@ -144,14 +163,22 @@ static bool id_of(const char *name, char id[LEASE_ID_SIZE])
     return lease_id_valid(id);
 }
 
-int journal_unfinished(const struct journal *journal, struct journal_record **records, size_t *count,
-                       struct error *err)
+static void add_record(struct journal_record **list, size_t *used, const struct journal_record *record)
+{
+    struct journal_record *larger = realloc(*list, (*used + 1) * sizeof *larger);
+    if (!larger)
+        abort();
+    *list = larger;
+    larger[(*used)++] = *record;
+}
+
+/* The documents whose state is at least `from` and at most `to`. */
+static int read_folder(const struct journal *journal, enum journal_state from, enum journal_state to,
+                       bool keep_broken, struct journal_record **records, size_t *count, struct error *err)
 {
     DIR *folder = opendir(journal->folder);
     if (!folder)
         return error_set_errno(err, ERROR_INTERNAL, errno, "cannot list %s", journal->folder);
-    CLEANUP_FREE struct journal_record *found = NULL;
-    size_t used = 0;
     struct dirent *entry;
     while ((entry = readdir(folder))) {
         struct error reason = ERROR_INIT;
@@ -160,26 +187,86 @@ int journal_unfinished(const struct journal *journal, struct journal_record **re
         if (!id_of(entry->d_name, id))
             continue;
         if (journal_read(journal, id, &record, &reason) < 0) {
-            set_aside(journal, entry->d_name, reason.text);
-            continue;
+            if (!keep_broken)
+                set_aside(journal, entry->d_name, reason.text);
+        } else if (record.state >= from && record.state <= to) {
+            add_record(records, count, &record);
         }
-        if (record.state == JOURNAL_ENDED)
-            continue;
-        struct journal_record *larger = realloc(found, (used + 1) * sizeof *found);
-        if (!larger)
-            abort();
-        found = larger;
-        found[used++] = record;
     }
     closedir(folder);
+    return 0;
+}
+
+int journal_unfinished(const struct journal *journal, struct journal_record **records, size_t *count,
+                       struct error *err)
+{
+    *records = NULL;
+    *count = 0;
+    return read_folder(journal, JOURNAL_CREATING, JOURNAL_ENDING, false, records, count, err);
+}
+
+static int newest_first(const void *a, const void *b)
+{
+    const struct journal_record *one = a, *other = b;
+    return one->started_ms < other->started_ms ? 1 : one->started_ms > other->started_ms ? -1 : 0;
+}
+
+int journal_history(const struct journal *journal, struct journal_record **records, size_t *count,
+                    struct error *err)
+{
+    CLEANUP_FREE struct journal_record *found = NULL;
+    size_t used = 0;
+    if (archive_list(journal, &found, &used, err) < 0)
+        return -1;
+    /* a crash may have come between the archive and the document's end */
+    for (size_t i = 0; i < used;) {
+        CLEANUP_FREE char *path = path_of(journal, found[i].id);
+        if (access(path, F_OK) == 0)
+            found[i] = found[--used];
+        else
+            i++;
+    }
+    if (read_folder(journal, JOURNAL_LIVE, JOURNAL_ENDED, true, &found, &used, err) < 0)
+        return -1;
+    if (used > 0)
+        qsort(found, used, sizeof *found, newest_first);
     *records = TAKE(found);
     *count = used;
     return 0;
+}
+
+int journal_compact(const struct journal *journal, int64_t now_ms, struct error *err)
+{
+    const int64_t keep_ms = JOURNAL_KEEP_DAYS * 86400LL * 1000;
+    CLEANUP_FREE struct journal_record *ended = NULL;
+    size_t count = 0, old = 0;
+    if (read_folder(journal, JOURNAL_ENDED, JOURNAL_ENDED, true, &ended, &count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (ended[i].ended_ms > 0 && now_ms - ended[i].ended_ms >= keep_ms)
+            ended[old++] = ended[i];
+    if (old == 0)
+        return 0;
+    if (archive_add(journal, ended, old, err) < 0)
+        return -1;
+    for (size_t i = 0; i < old; i++)
+        if (journal_remove(journal, ended[i].id, err) < 0)
+            return -1;
+    log_info("lease", "%zu leases that ended more than %d days ago are archived", old, JOURNAL_KEEP_DAYS);
+    return 0;
+}
+
+void journal_stamp(struct journal_record *record)
+{
+    record->stamp_ms = clock_boottime_ms();
+    record->stamped_ms = clock_realtime_ms();
+    clock_boot_id(record->boot_id);
 }
 
 void journal_receipt(const struct journal_record *record, struct lease_receipt *receipt)
 {
     memcpy(receipt->lease_id, record->id, sizeof receipt->lease_id);
     receipt->occupancy_seconds = record->occupied_ms / 1000;
+    receipt->down_seconds = record->down_ms / 1000;
     receipt->reason = record->reason;
 }

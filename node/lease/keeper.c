@@ -1,6 +1,8 @@
 /* What happens to leases without anybody asking: expiry, a guest that died, stamps of occupancy, ends to
  * retry. */
+#include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -8,37 +10,109 @@
 #include "guest/guest.h"
 #include "lease/berth.h"
 
-enum { STAMP_EVERY_MS = 10000, RETRY_EVERY_MS = 5000, ASK_TIMEOUT_MS = 5000 };
+enum { STAMP_EVERY_MS = 10000, RETRY_EVERY_MS = 5000, ASK_TIMEOUT_MS = 5000, DAY_MS = 86400 * 1000 };
+#define ROOM_TO_GO_ON_BYTES (256ULL << 20)
 
-/* A stamp bounds what a crash can lose of the occupancy; a full disk costs a warning, not the lease. */
+/*
+ * A stamp bounds what a crash can lose of the occupancy; a full disk costs a warning, not the lease. An end
+ * that is asked for meanwhile waits for it: two writers of one record could leave the older one.
+ */
 static void stamp(struct leases *leases, struct berth *berth)
 {
     struct error err = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
-    bool live = berth->state == BERTH_LEASED;
+    bool live = berth->state == BERTH_LEASED && !berth->acting;
     struct journal_record record = berth->record;
-    if (live)
+    if (live) {
         record.occupied_ms = berth_occupied_ms(berth);
+        berth->acting = true;
+    }
     pthread_mutex_unlock(&berth->mutex);
-    record.stamp_ms = clock_boottime_ms();
-    if (live && journal_write(&leases->journal, &record, &err) < 0)
+    if (!live)
+        return;
+    journal_stamp(&record);
+    if (journal_write(&leases->journal, &record, &err) < 0)
         log_warning("lease", "%s", err.text);
+    LOCK_SCOPE(&berth->mutex);
+    berth->acting = false;
+    pthread_cond_broadcast(&berth->changed);
 }
 
-/*
- * Whether the guest has really stopped. libvirt's word alone is not enough: the event of the last lease's end
- * may come after the next lease's guest has started under the same UUID.
- */
-static bool confirm_gone(struct leases *leases, struct berth *berth)
+/* Whether the guest has really stopped, as far as libvirt answers. */
+static bool is_gone(struct leases *leases, const struct berth *berth)
 {
     struct error err = ERROR_INIT;
     enum guest_state state;
-    if (guest_state(leases->options.hypervisor, berth->uuid, ASK_TIMEOUT_MS, &state, &err) < 0)
-        return false;
-    bool gone = state == GUEST_GONE || state == GUEST_STOPPED;
-    LOCK_SCOPE(&berth->mutex);
-    berth->gone = gone;
-    return gone;
+    if (guest_state(leases->options.hypervisor, berth->uuid, ASK_TIMEOUT_MS, &state, &err) == 0)
+        return state == GUEST_GONE || state == GUEST_STOPPED;
+    log_warning("lease", "%s: %s", berth->name, err.text);
+    return false;
+}
+
+/* A guest that QEMU has stopped because the host's disk was full goes on once there is room again. */
+static void mend_paused(struct leases *leases, struct berth *berth)
+{
+    struct error err = ERROR_INIT;
+    struct statvfs disk;
+    const char *folder = leases->options.config->state_dir;
+    pthread_mutex_lock(&berth->mutex);
+    bool full = berth->paused && strcmp(berth->paused, GUEST_WHY_IO_ERROR) == 0;
+    pthread_mutex_unlock(&berth->mutex);
+    if (!full || statvfs(folder, &disk) < 0 || (uint64_t)disk.f_bavail * disk.f_frsize < ROOM_TO_GO_ON_BYTES)
+        return;
+    log_info("lease", "%s: there is room on the disk again, its guest goes on", berth->name);
+    if (guest_resume(leases->options.hypervisor, berth->uuid, ASK_TIMEOUT_MS, &err) < 0)
+        log_warning("lease", "%s: %s", berth->name, err.text);
+}
+
+struct end {
+    struct leases *leases;
+    struct berth *berth;
+    enum lease_reason reason;
+    char id[LEASE_ID_SIZE];
+};
+
+static void *run_end(void *argument)
+{
+    struct end *end = argument;
+    struct leases *leases = end->leases;
+    struct lease_receipt receipt;
+    struct error err = ERROR_INIT;
+    pthread_mutex_lock(&end->berth->mutex);
+    bool never_live = end->berth->record.state == JOURNAL_CREATING;
+    pthread_mutex_unlock(&end->berth->mutex);
+    if (never_live)
+        berth_undo(leases, end->berth, NULL);
+    else
+        berth_end(leases, end->berth, end->id, end->reason, &receipt, &err);
+    free(end);
+    LOCK_SCOPE(&leases->mutex);
+    leases->enders--;
+    pthread_cond_broadcast(&leases->keeper_wake);
+    return NULL;
+}
+
+/* Ends a lease on a thread of its own: a guest that takes long to go delays nobody else's end. */
+static void start_end(struct leases *leases, struct berth *berth, const char *id, enum lease_reason reason)
+{
+    struct error err = ERROR_INIT;
+    pthread_t thread;
+    struct end *end = malloc(sizeof *end);
+    if (!end)
+        return; /* the next look tries again */
+    *end = (struct end){leases, berth, reason, ""};
+    memcpy(end->id, id, sizeof end->id);
+    pthread_mutex_lock(&leases->mutex);
+    leases->enders++;
+    pthread_mutex_unlock(&leases->mutex);
+    if (sync_thread_start(&thread, "lease-end", run_end, end, &err) == 0) {
+        pthread_detach(thread);
+        return;
+    }
+    log_error("lease", "%s", err.text);
+    free(end);
+    LOCK_SCOPE(&leases->mutex);
+    leases->enders--;
 }
 
 /* Looks after one berth; returns the monotonic time at which it must be looked at again. */
@@ -47,25 +121,40 @@ static int64_t look_after(struct leases *leases, struct berth *berth)
     char id[LEASE_ID_SIZE];
     pthread_mutex_lock(&berth->mutex);
     enum berth_state state = berth->state;
-    bool acting = berth->acting, gone = berth->gone;
+    bool acting = berth->acting;
     int64_t expires_ms = berth->expires_boot_ms;
     memcpy(id, berth->record.id, sizeof id);
     pthread_mutex_unlock(&berth->mutex);
 
-    if (acting || (state != BERTH_LEASED && state != BERTH_ENDING))
+    if (state != BERTH_LEASED && state != BERTH_ENDING)
         return CLOCK_NEVER;
-    if (state == BERTH_LEASED && gone)
-        gone = confirm_gone(leases, berth);
+    if (acting)
+        return clock_deadline(RETRY_EVERY_MS);
+    /*
+     * Asked each time: an event is lost with the connection that it would have come over, and that of the
+     * last lease may come when the next lease's guest runs under the same UUID.
+     */
+    bool gone = state == BERTH_LEASED && is_gone(leases, berth);
     int64_t left_ms = expires_ms == CLOCK_NEVER ? CLOCK_NEVER : expires_ms - clock_boottime_ms();
     if (state == BERTH_LEASED && !gone && left_ms > 0) {
         stamp(leases, berth);
+        mend_paused(leases, berth);
         return clock_deadline(left_ms < STAMP_EVERY_MS ? left_ms : STAMP_EVERY_MS);
     }
-    struct lease_receipt receipt;
+    start_end(leases, berth, id, gone ? REASON_GUEST_DIED : REASON_EXPIRED);
+    return clock_deadline(RETRY_EVERY_MS);
+}
+
+/* Once a day at most, and only when the keeper is awake anyway. */
+static void compact(struct leases *leases)
+{
     struct error err = ERROR_INIT;
-    if (berth_end(leases, berth, id, gone ? REASON_GUEST_DIED : REASON_EXPIRED, &receipt, &err) < 0)
-        return clock_deadline(RETRY_EVERY_MS);
-    return CLOCK_NEVER;
+    int64_t now_ms = clock_monotonic_ms();
+    if (leases->compacted_ms && now_ms - leases->compacted_ms < DAY_MS)
+        return;
+    leases->compacted_ms = now_ms;
+    if (journal_compact(&leases->journal, clock_realtime_ms(), &err) < 0)
+        log_warning("lease", "%s", err.text);
 }
 
 static void *keep(void *argument)
@@ -76,6 +165,7 @@ static void *keep(void *argument)
         leases->keeper_due = false;
         pthread_mutex_unlock(&leases->mutex);
         int64_t next_ms = CLOCK_NEVER;
+        compact(leases);
         for (size_t i = 0; i < leases->count; i++) {
             int64_t again_ms = look_after(leases, &leases->berths[i]);
             next_ms = again_ms < next_ms ? again_ms : next_ms;
@@ -85,6 +175,8 @@ static void *keep(void *argument)
             if (!sync_cond_wait(&leases->keeper_wake, &leases->mutex, next_ms))
                 break;
     }
+    while (leases->enders > 0)
+        sync_cond_wait(&leases->keeper_wake, &leases->mutex, CLOCK_NEVER);
     pthread_mutex_unlock(&leases->mutex);
     return NULL;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/random.h"
@@ -15,20 +16,40 @@
 #include "guest/guest.h"
 #include "lease/berth.h"
 
+/* How long a create waits for a berth that is being freed: a guest is gone within a second, usually. */
+enum { BERTHS_MAX = 64, ENDING_WAIT_MS = 10000 };
+
 /* --- opening and closing --------------------------------------------------------------------------- */
 
 static void on_guest_gone(void *context, const char *uuid)
 {
     struct leases *leases = context;
-    for (size_t i = 0; i < leases->count; i++) {
-        struct berth *berth = &leases->berths[i];
-        if (strcmp(berth->uuid, uuid) != 0)
-            continue;
-        pthread_mutex_lock(&berth->mutex);
-        berth->gone = berth->state == BERTH_LEASED || berth->state == BERTH_PREPARING;
-        pthread_mutex_unlock(&berth->mutex);
-        keeper_wake(leases);
-    }
+    for (size_t i = 0; i < leases->count; i++)
+        if (strcmp(leases->berths[i].uuid, uuid) == 0)
+            keeper_wake(leases);
+}
+
+/* As many as are offered, and more while leases of a time with more of them go on. */
+static size_t count_berths(struct leases *leases)
+{
+    struct error ignored = ERROR_INIT;
+    CLEANUP_FREE struct journal_record *records = NULL;
+    size_t found = 0, count = leases->offered;
+    if (journal_unfinished(&leases->journal, &records, &found, &ignored) < 0)
+        return count; /* the recovery will say why */
+    for (size_t i = 0; i < found; i++)
+        if (records[i].state == JOURNAL_LIVE && records[i].berth < BERTHS_MAX &&
+            (size_t)records[i].berth >= count)
+            count = (size_t)records[i].berth + 1;
+    return count;
+}
+
+static void on_guest_paused(void *context, const char *uuid, const char *why)
+{
+    struct leases *leases = context;
+    for (size_t i = 0; i < leases->count; i++)
+        if (strcmp(leases->berths[i].uuid, uuid) == 0)
+            berth_set_paused(&leases->berths[i], why);
 }
 
 static int open_berths(struct leases *leases, struct error *err)
@@ -38,11 +59,11 @@ static int open_berths(struct leases *leases, struct error *err)
     /* 0711: QEMU's user must pass through, and nobody needs to list it */
     if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0)
         return -1;
-    leases->berths = calloc((size_t)config->berths, sizeof *leases->berths);
+    leases->offered = (size_t)config->berths;
+    leases->count = count_berths(leases);
+    leases->berths = calloc(leases->count, sizeof *leases->berths);
     if (!leases->berths)
-        return error_set(err, ERROR_INTERNAL, "cannot make %" PRId64 " berths: out of memory",
-                         config->berths);
-    leases->count = (size_t)config->berths;
+        return error_set(err, ERROR_INTERNAL, "cannot make %zu berths: out of memory", leases->count);
     for (size_t i = 0; i < leases->count; i++) {
         struct berth *berth = &leases->berths[i];
         berth->n = (int)i;
@@ -50,6 +71,7 @@ static int open_berths(struct leases *leases, struct error *err)
         guest_uuid(leases->options.node_id, berth->n, berth->uuid);
         berth->overlay = text_format("%s/%s.qcow2", overlays, berth->name);
         berth->console_log = text_format("%s/%s.console.log", overlays, berth->name);
+        berth->holds = holds_new();
         berth->expires_boot_ms = CLOCK_NEVER;
         pthread_mutex_init(&berth->mutex, NULL);
         sync_cond_init(&berth->changed);
@@ -71,31 +93,62 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
     sync_cond_init(&leases->keeper_wake);
     if (journal_open(&leases->journal, options->config->home, err) < 0 || open_berths(leases, err) < 0 ||
         leases_recover(leases, err) < 0 || keeper_start(leases, err) < 0) {
+        for (size_t i = 0; i < leases->count; i++) /* what was adopted waits for a better start */
+            berth_leave_standing(leases, &leases->berths[i]);
         leases_close(leases);
         return NULL;
     }
-    guest_on_gone(options->hypervisor, on_guest_gone, leases);
+    struct guest_watcher watcher = {leases, on_guest_gone, on_guest_paused};
+    guest_watch(options->hypervisor, &watcher);
     return leases;
 }
 
-/* Makes a create that is under way give up: its guest is taken from under it. */
-static void cancel_create(struct leases *leases, struct berth *berth)
+bool leases_left(const char *home)
+{
+    struct journal journal;
+    struct error ignored = ERROR_INIT;
+    CLEANUP_FREE struct journal_record *records = NULL;
+    size_t count = 0, live = 0;
+    if (journal_open(&journal, home, &ignored) < 0)
+        return false;
+    if (journal_unfinished(&journal, &records, &count, &ignored) == 0)
+        for (size_t i = 0; i < count; i++)
+            live += records[i].state == JOURNAL_LIVE;
+    journal_close(&journal);
+    return live > 0;
+}
+
+/*
+ * Makes a create that is under way give up: its guest is taken from under it. id: of the lease that is being
+ * made, or NULL for whichever it is. Returns when it has, true when there was one to cancel.
+ */
+static bool cancel_create(struct leases *leases, struct berth *berth, const char *id)
 {
     struct error ignored = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
-    bool preparing = berth->state == BERTH_PREPARING;
-    berth->cancelled = preparing;
+    bool preparing = berth->state == BERTH_PREPARING && (!id || strcmp(berth->record.id, id) == 0);
+    berth->cancelled |= preparing;
     pthread_mutex_unlock(&berth->mutex);
+    bool cancelled = preparing;
     while (preparing) {
         guest_destroy(leases->options.hypervisor, berth->uuid, 20000, &ignored);
         LOCK_SCOPE(&berth->mutex);
         if (berth->state == BERTH_PREPARING)
             sync_cond_wait(&berth->changed, &berth->mutex, clock_deadline(200));
         preparing = berth->state == BERTH_PREPARING;
+        cancelled = berth->cancelled; /* false: it was live before it could be told */
     }
+    return cancelled;
 }
 
-void leases_stop(struct leases *leases)
+/* A lease whose end was asked for and has not finished is no longer one to leave standing. */
+static bool berth_is_ending(struct berth *berth)
+{
+    LOCK_SCOPE(&berth->mutex);
+    return berth->state == BERTH_ENDING;
+}
+
+void leases_stop(struct leases *leases, bool end_leases)
 {
     pthread_mutex_lock(&leases->mutex);
     leases->stopping = true;
@@ -108,12 +161,21 @@ void leases_stop(struct leases *leases)
         struct berth *berth = &leases->berths[i];
         struct lease_receipt receipt;
         struct error err = ERROR_INIT;
-        cancel_create(leases, berth);
+        cancel_create(leases, berth, NULL);
         pthread_mutex_lock(&berth->mutex);
         bool held = berth->state == BERTH_LEASED || berth->state == BERTH_ENDING;
+        bool undone = held && berth->record.state == JOURNAL_CREATING;
         char id[LEASE_ID_SIZE];
         memcpy(id, berth->record.id, sizeof id);
         pthread_mutex_unlock(&berth->mutex);
+        if (undone) {
+            berth_undo(leases, berth, NULL);
+            continue;
+        }
+        if (held && !end_leases) {
+            berth_leave_standing(leases, berth);
+            held = berth_is_ending(berth);
+        }
         if (held && berth_end(leases, berth, id, REASON_OPERATOR, &receipt, &err) < 0)
             log_error("lease", "%s; the next start of the node finishes it", err.text);
     }
@@ -121,8 +183,9 @@ void leases_stop(struct leases *leases)
 
 void leases_close(struct leases *leases)
 {
-    guest_on_gone(leases->options.hypervisor, NULL, NULL);
+    guest_watch(leases->options.hypervisor, NULL);
     for (size_t i = 0; i < leases->count; i++) {
+        holds_free(leases->berths[i].holds);
         free(leases->berths[i].overlay);
         free(leases->berths[i].console_log);
         pthread_cond_destroy(&leases->berths[i].changed);
@@ -175,7 +238,7 @@ int leases_unpark(struct leases *leases, struct error *err)
 /* With leases.mutex held: an empty berth, or NULL. */
 static struct berth *find_empty(struct leases *leases)
 {
-    for (size_t i = 0; i < leases->count; i++) {
+    for (size_t i = 0; i < leases->offered; i++) {
         LOCK_SCOPE(&leases->berths[i].mutex);
         if (leases->berths[i].state == BERTH_EMPTY || leases->berths[i].state == BERTH_FAILED)
             return &leases->berths[i];
@@ -188,9 +251,24 @@ static int64_t given(int64_t value, int64_t otherwise)
     return value == -1 ? otherwise : value;
 }
 
-/* Takes a berth for a create; its record then belongs to this thread. */
-static struct berth *take_berth(struct leases *leases, struct error *err)
+/* With leases.mutex held: a berth whose guest is about to be gone, or NULL. */
+static struct berth *find_ending(struct leases *leases)
 {
+    for (size_t i = 0; i < leases->offered; i++) {
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        if (leases->berths[i].state == BERTH_ENDING)
+            return &leases->berths[i];
+    }
+    return NULL;
+}
+
+/*
+ * Takes a berth for a create; its record then belongs to this thread. With none free, *ending is one that
+ * will be free soon, or NULL.
+ */
+static struct berth *try_berth(struct leases *leases, struct berth **ending, struct error *err)
+{
+    *ending = NULL;
     LOCK_SCOPE(&leases->mutex);
     if (!leases->parked || leases->stopping) {
         error_set(err, ERROR_UNPARKED,
@@ -199,16 +277,35 @@ static struct berth *take_berth(struct leases *leases, struct error *err)
     }
     struct berth *berth = find_empty(leases);
     if (!berth) {
-        error_set(err, ERROR_LEASE_LIVE, "every berth of this node is taken by a lease; end it or wait");
+        *ending = find_ending(leases);
+        error_set(err, ERROR_LEASE_LIVE, "every berth of this node is taken by a lease; %s",
+                  *ending ? "one is being ended: ask again in some seconds" : "end it or wait");
         return NULL;
     }
     LOCK_SCOPE(&berth->mutex);
     berth->record = (struct journal_record){.state = JOURNAL_CREATING, .berth = berth->n};
-    berth->cancelled = berth->gone = false;
+    berth->cancelled = false;
+    berth->paused = NULL;
     berth->reason[0] = '\0';
     hypervisor_hold(leases->options.hypervisor); /* until the berth is empty again */
     berth_enter(berth, BERTH_PREPARING, "define");
     return berth;
+}
+
+/* As try_berth(); a lease that is being ended is waited for, for a while. */
+static struct berth *take_berth(struct leases *leases, struct error *err)
+{
+    int64_t deadline_ms = clock_deadline(ENDING_WAIT_MS);
+    for (;;) {
+        struct berth *ending;
+        struct berth *berth = try_berth(leases, &ending, err);
+        if (berth || !ending || clock_left_ms(deadline_ms) == 0)
+            return berth;
+        LOCK_SCOPE(&ending->mutex);
+        while (ending->state == BERTH_ENDING)
+            if (!sync_cond_wait(&ending->changed, &ending->mutex, deadline_ms))
+                break;
+    }
 }
 
 /* The checks that come after "is a berth free" in CONTRACT.md section 3; fills the record when they pass. */
@@ -239,6 +336,7 @@ static void describe(const struct berth *berth, struct lease_document *lease)
         .shape = record->shape,
         .started_ms = record->started_ms,
         .expires_ms = record->expires_ms,
+        .viewer_port = berth->view ? view_port(berth->view->view) : 0,
     };
     memcpy(lease->id, record->id, sizeof lease->id);
 }
@@ -256,29 +354,23 @@ static int go_live(struct leases *leases, struct berth *berth, const struct leas
     record.state = JOURNAL_LIVE;
     record.started_ms = clock_realtime_ms();
     record.expires_ms = ttl_s < 0 ? 0 : record.started_ms + ttl_s * 1000;
-    record.stamp_ms = now_boot_ms;
-    if (journal_write(&leases->journal, &record, err) < 0)
+    journal_stamp(&record);
+    int64_t expires_boot_ms = ttl_s < 0 ? CLOCK_NEVER : now_boot_ms + ttl_s * 1000;
+    struct berth_view *view = berth_view_open(leases, berth, &record, expires_boot_ms, err);
+    if (!view || journal_write(&leases->journal, &record, err) < 0) {
+        berth_view_end(view, REASON_GRACEFUL);
+        berth_view_free(view);
         return -1;
+    }
     LOCK_SCOPE(&berth->mutex);
     berth->record = record;
     berth->since_boot_ms = now_boot_ms;
-    berth->expires_boot_ms = ttl_s < 0 ? CLOCK_NEVER : now_boot_ms + ttl_s * 1000;
+    berth->expires_boot_ms = expires_boot_ms;
     berth->display = display;
+    display_set_paused(display, berth->paused); /* an event while it was not the berth's yet */
+    berth->view = view;
     berth_enter(berth, BERTH_LEASED, NULL);
     return 0;
-}
-
-/* Undoes a create that failed and keeps the reason on the berth. */
-static void give_back(struct leases *leases, struct berth *berth, const struct error *why)
-{
-    struct error undo = ERROR_INIT;
-    if (journal_remove(&leases->journal, berth->record.id, &undo) < 0)
-        log_error("lease", "%s", undo.text);
-    pthread_mutex_lock(&berth->mutex);
-    snprintf(berth->reason, sizeof berth->reason, "%.250s", why->text);
-    pthread_mutex_unlock(&berth->mutex);
-    log_warning("lease", "%s was not created: %s", berth->record.id, why->text);
-    berth_leave(leases, berth, BERTH_FAILED); /* from here on its record may be another create's */
 }
 
 int leases_create(struct leases *leases, const struct lease_request *request,
@@ -298,26 +390,32 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     }
 
     struct display *display = NULL;
+    fault_point("create.taken");
     int made = journal_write(&leases->journal, &berth->record, err);
+    fault_point("create.journalled");
     if (made == 0)
         made = berth_bring_up(leases, berth, &display, err);
     if (made == 0)
         made = go_live(leases, berth, request, display, err);
     if (made < 0 && display) {
-        struct error undo = ERROR_INIT;
         display_shutdown(display);
         display_close(display);
-        if (berth_take_down(leases, berth, &undo) < 0)
-            log_error("lease", "%s", undo.text);
     }
     if (made < 0) {
-        give_back(leases, berth, err);
+        log_warning("lease", "%s was not created: %s", berth->record.id, err->text);
+        berth_undo(leases, berth, err->text);
+        keeper_wake(leases); /* to go on trying, where something of it is left */
         return -1;
     }
+    fault_point("create.live");
     pthread_mutex_lock(&berth->mutex);
     describe(berth, lease);
     pthread_mutex_unlock(&berth->mutex);
     log_info("lease", "%s is live", lease->id);
+    audit_write(leases->options.audit, "lease_live",
+                json_pack("{s:s, s:s, s:I, s:I, s:I}", "lease", lease->id, "pairing", grant->id, "vcpu",
+                          (json_int_t)lease->shape.vcpu, "mem_gib", (json_int_t)lease->shape.mem_gib,
+                          "disk_gib", (json_int_t)lease->shape.disk_gib));
     keeper_wake(leases);
     return 0;
 }
@@ -341,7 +439,22 @@ static struct berth *lock_berth(struct leases *leases, const char *id, const str
         struct berth *berth = &leases->berths[i];
         pthread_mutex_lock(&berth->mutex);
         if ((berth->state == BERTH_LEASED || berth->state == BERTH_ENDING) &&
-            strcmp(berth->record.id, id) == 0 && may_reach(&berth->record, grant))
+            berth->record.state != JOURNAL_CREATING && strcmp(berth->record.id, id) == 0 &&
+            may_reach(&berth->record, grant))
+            return berth;
+        pthread_mutex_unlock(&berth->mutex);
+    }
+    return NULL;
+}
+
+/* The same for a lease that is being made and that nobody was told of but by /v1/node. */
+static struct berth *lock_making(struct leases *leases, const char *id, const struct pairing_grant *grant)
+{
+    for (size_t i = 0; i < leases->count; i++) {
+        struct berth *berth = &leases->berths[i];
+        pthread_mutex_lock(&berth->mutex);
+        if (berth->state == BERTH_PREPARING && strcmp(berth->record.id, id) == 0 &&
+            may_reach(&berth->record, grant))
             return berth;
         pthread_mutex_unlock(&berth->mutex);
     }
@@ -372,6 +485,38 @@ size_t leases_list(struct leases *leases, const struct pairing_grant *grant, str
     return used;
 }
 
+static void describe_record(const struct journal_record *record, struct lease_document *lease)
+{
+    bool live = record->state == JOURNAL_LIVE;
+    *lease = (struct lease_document){
+        .live = live,
+        .shape = record->shape,
+        .started_ms = record->started_ms,
+        .ended_ms = live ? 0 : record->ended_ms,
+        .expires_ms = record->expires_ms,
+        .reason = live ? NULL : lease_reason_word(record->reason),
+    };
+    memcpy(lease->id, record->id, sizeof lease->id);
+}
+
+int leases_history(struct leases *leases, const struct pairing_grant *grant, size_t max,
+                   struct lease_document **list, size_t *count, struct error *err)
+{
+    CLEANUP_FREE struct journal_record *records = NULL;
+    size_t found, used = 0;
+    if (journal_history(&leases->journal, &records, &found, err) < 0)
+        return -1;
+    struct lease_document *documents = calloc(found + 1, sizeof *documents);
+    if (!documents)
+        abort();
+    for (size_t i = 0; i < found && used < max; i++)
+        if (may_reach(&records[i], grant))
+            describe_record(&records[i], &documents[used++]);
+    *list = documents;
+    *count = used;
+    return 0;
+}
+
 int leases_receipt(struct leases *leases, const char *id, const struct pairing_grant *grant,
                    struct lease_receipt *receipt, struct error *err)
 {
@@ -387,7 +532,15 @@ int leases_receipt(struct leases *leases, const char *id, const struct pairing_g
 int leases_end(struct leases *leases, const char *id, const struct pairing_grant *grant,
                enum lease_reason reason, struct lease_receipt *receipt, struct error *err)
 {
-    struct berth *berth = lock_berth(leases, id, grant);
+    struct berth *berth = lock_making(leases, id, grant);
+    if (berth) {
+        pthread_mutex_unlock(&berth->mutex);
+        if (cancel_create(leases, berth, id))
+            return error_set(
+                err, ERROR_NOT_FOUND,
+                "the lease was still being made: its create is cancelled, and there is no receipt");
+    }
+    berth = lock_berth(leases, id, grant);
     if (berth) {
         pthread_mutex_unlock(&berth->mutex);
         if (berth_end(leases, berth, id, reason, receipt, err) == 0)
@@ -400,47 +553,58 @@ int leases_end(struct leases *leases, const char *id, const struct pairing_grant
     return leases_receipt(leases, id, grant, receipt, err);
 }
 
+int leases_view(struct leases *leases, const char *id, const struct pairing_grant *grant, enum view_mode mode,
+                struct leases_ticket *ticket, struct error *err)
+{
+    struct berth *berth = lock_berth(leases, id, grant);
+    bool open = berth && berth->view;
+    if (open) {
+        ticket->port = view_port(berth->view->view);
+        view_ticket(berth->view->view, mode, grant->id, ticket->ticket);
+    }
+    if (berth)
+        pthread_mutex_unlock(&berth->mutex);
+    return open ? 0 : no_such_lease(err);
+}
+
 /* --- through the display --------------------------------------------------------------------------- */
 
-/* The live lease's display, kept open until release_display(). */
+/* The live lease's display, kept open until berth_leave_display(). One that was lost is opened again. */
 static struct berth *use_display(struct leases *leases, const char *id, const struct pairing_grant *grant,
                                  struct display **display, struct error *err)
 {
     struct berth *berth = lock_berth(leases, id, grant);
-    bool usable = berth && berth->state == BERTH_LEASED && berth->display;
-    if (usable) {
-        berth->users++;
-        *display = berth->display;
-    }
+    bool usable = berth && berth->state == BERTH_LEASED;
+    if (usable)
+        *display = berth_enter_display(berth);
     if (berth)
         pthread_mutex_unlock(&berth->mutex);
-    if (!usable)
+    if (!usable) {
         no_such_lease(err);
-    return usable ? berth : NULL;
+        return NULL;
+    }
+    if (berth_reopen_display(leases, berth, display, err) < 0) {
+        berth_leave_display(berth, *display);
+        return NULL;
+    }
+    return berth;
 }
 
-static void release_display(struct berth *berth)
-{
-    LOCK_SCOPE(&berth->mutex);
-    if (--berth->users == 0)
-        pthread_cond_broadcast(&berth->changed);
-}
-
-struct display_frame *leases_capture(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                                     int64_t timeout_ms, struct error *err)
+struct picture *leases_look(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                            const struct picture_request *request, struct cancel *cancel, struct error *err)
 {
     struct display *display;
     struct berth *berth = use_display(leases, id, grant, &display, err);
     if (!berth)
         return NULL;
-    struct display_frame *frame = display_capture(display, clock_deadline(timeout_ms), err);
-    release_display(berth);
-    return frame;
+    struct picture *picture = display_look(display, request, cancel, err);
+    berth_leave_display(berth, display);
+    return picture;
 }
 
 int leases_perform(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                   const struct action *actions, size_t count, struct display_outcome *outcome,
-                   struct error *err)
+                   const struct display_request *request, struct cancel *cancel,
+                   struct display_outcome *outcome, struct error *err)
 {
     /* 4,000 characters by keys take 160 s, a wait 300: each action has its own bound, and this is only the
      * backstop */
@@ -449,10 +613,23 @@ int leases_perform(struct leases *leases, const char *id, const struct pairing_g
     struct berth *berth = use_display(leases, id, grant, &display, err);
     if (!berth)
         return -1;
+    berth_ask_paused(leases, berth);
     int performed =
-        display_perform(display, actions, count, clock_deadline(ACTION_BACKSTOP_MS), outcome, err);
-    release_display(berth);
+        display_perform(display, request, cancel, clock_deadline(ACTION_BACKSTOP_MS), outcome, err);
+    berth_leave_display(berth, display);
     return performed;
+}
+
+int leases_changes(struct leases *leases, const char *id, const struct pairing_grant *grant, uint64_t since,
+                   struct display_changes *changes, struct error *err)
+{
+    struct display *display;
+    struct berth *berth = use_display(leases, id, grant, &display, err);
+    if (!berth)
+        return -1;
+    display_changes(display, since, changes);
+    berth_leave_display(berth, display);
+    return 0;
 }
 
 /* --- status ---------------------------------------------------------------------------------------- */
@@ -474,8 +651,10 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
         .state = words[berth->state],
         .phase = berth->phase,
         .since_ms = berth->since_ms,
+        .paused = berth->state == BERTH_LEASED ? berth->paused : NULL,
     };
     memcpy(status->reason, berth->reason, sizeof status->reason);
-    if (berth->state == BERTH_LEASED)
+    status->live = berth->state == BERTH_LEASED;
+    if (berth->state == BERTH_PREPARING || berth->state == BERTH_LEASED || berth->state == BERTH_ENDING)
         memcpy(status->lease_id, berth->record.id, sizeof status->lease_id);
 }

@@ -12,15 +12,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/audit.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "config/config.h"
-#include "display/display.h"
+#include "display/look.h"
 #include "doctor/eligibility.h"
 #include "guest/hypervisor.h"
 #include "pairing/pairing.h"
 #include "protocol/action.h"
 #include "protocol/lease.h"
+#include "view/view.h"
 
 struct leases; /* opaque */
 
@@ -29,19 +31,27 @@ struct leases_options {
     const char *node_id;
     struct hypervisor *hypervisor;
     struct eligibility *eligibility;
+    struct audit *audit;     /* NULL: none is kept */
+    struct pairing *pairing; /* whose tokens reach the guest views */
+    const char *view_assets; /* folder of their page */
 };
 
 /*
- * Opens the journal and recovers: guests and overlays of this node that are left from an earlier run are
- * removed, leases that were live are ended with reason guest_died, half-made ones are forgotten. The node
- * starts parked. All options are borrowed for the life of the result. NULL with an error. *Owned*:
- * leases_close().
+ * Opens the journal and recovers: live leases of an earlier run whose guests are there go on, others are
+ * ended with reason guest_died, half-made ones are forgotten, half-ended ones finished, and what else is left
+ * of this node's guests and overlays is removed. The node starts parked. All options are borrowed for the
+ * life of the result. NULL with an error. *Owned*: leases_close().
  */
 struct leases *leases_open(const struct leases_options *options, struct error *err);
 
-/* Ends every lease (reason operator), cancels every create that is under way, and returns when no guest is
- * left. */
-void leases_stop(struct leases *leases);
+/*
+ * Cancels every create that is under way and finishes every end. Live leases are ended (reason operator) with
+ * end_leases, and else left standing: their guests are paused and the next leases_open() takes them up again.
+ */
+void leases_stop(struct leases *leases, bool end_leases);
+
+/* Whether the journal of a home has leases that leases_open() would take up: then a node starts even red. */
+bool leases_left(const char *home);
 
 /* After leases_stop(), when no other call is under way. */
 void leases_close(struct leases *leases);
@@ -69,6 +79,13 @@ size_t leases_list(struct leases *leases, const struct pairing_grant *grant, str
                    size_t max);
 
 /*
+ * The leases that the grant reaches, live and ended, the newest first, at most `max`. *list is *owned*:
+ * free().
+ */
+int leases_history(struct leases *leases, const struct pairing_grant *grant, size_t max,
+                   struct lease_document **list, size_t *count, struct error *err);
+
+/*
  * Ends a lease: the guest is destroyed and seen to be gone, the overlay removed, the receipt journalled, then
  * it returns. A lease that has ended gives the same receipt again. ERROR_ENDING when the destroy has not
  * finished: the occupancy has stopped, ask again.
@@ -80,14 +97,28 @@ int leases_end(struct leases *leases, const char *id, const struct pairing_grant
 int leases_receipt(struct leases *leases, const char *id, const struct pairing_grant *grant,
                    struct lease_receipt *receipt, struct error *err);
 
-/* The lease's screen, at most 100 ms old; see display_capture(). *Owned*. */
-struct display_frame *leases_capture(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                                     int64_t timeout_ms, struct error *err);
+/* A picture of the lease's screen; see display_look(). *Owned*: picture_release(). */
+struct picture *leases_look(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                            const struct picture_request *request, struct cancel *cancel, struct error *err);
 
 /* Performs actions on the lease's guest; see display_perform(). */
 int leases_perform(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                   const struct action *actions, size_t count, struct display_outcome *outcome,
-                   struct error *err);
+                   const struct display_request *request, struct cancel *cancel,
+                   struct display_outcome *outcome, struct error *err);
+
+/* What changed on the lease's screen; see display_changes(). */
+int leases_changes(struct leases *leases, const char *id, const struct pairing_grant *grant, uint64_t since,
+                   struct display_changes *changes, struct error *err);
+
+/* A way into the lease's guest view. */
+struct leases_ticket {
+    uint16_t port;
+    char ticket[VIEW_SECRET_SIZE];
+};
+
+/* Makes a ticket for the lease's guest view, good once and for VIEW_TICKET_S. */
+int leases_view(struct leases *leases, const char *id, const struct pairing_grant *grant, enum view_mode mode,
+                struct leases_ticket *ticket, struct error *err);
 
 /* How many berths there are; fixed for the life of the node. */
 size_t leases_berths(const struct leases *leases);
@@ -96,8 +127,10 @@ struct berth_status {
     const char *state;            /* static: empty, preparing, ready, leased, ending, failed */
     const char *phase;            /* static: define, boot, desktop, first frame; NULL outside preparing */
     int64_t since_ms;             /* monotonic: when the state began */
+    const char *paused;           /* static: why the CPUs of a lease's guest stand; NULL while they run */
     char reason[256];             /* of failed and of an ending that does not finish; else "" */
-    char lease_id[LEASE_ID_SIZE]; /* of a live lease, else "" */
+    char lease_id[LEASE_ID_SIZE]; /* of the lease that is made, live or ending, else "" */
+    bool live;                    /* it is live */
 };
 void leases_status(struct leases *leases, size_t berth, struct berth_status *status);
 

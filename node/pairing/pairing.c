@@ -24,15 +24,10 @@ enum {
 
 static const char alphabet[] = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"; /* 32 symbols; no I, O, 0, 1 */
 
-struct entry {
-    struct pairing_grant grant;
-    int64_t created_ms; /* realtime */
-};
-
 struct pairing {
     char *path;
     pthread_mutex_t mutex; /* guards all below */
-    struct entry *entries;
+    struct pairing_entry *entries;
     size_t count;
     char code[CODE_SYMBOLS + 1];
     int wrong;         /* tries against this code */
@@ -55,7 +50,23 @@ static const struct {
     const char *word;
 } capability_words[] = {{CAPABILITY_OPERATOR, "operator"}, {CAPABILITY_LEASE, "lease"}};
 
-static int decode_entry(const json_t *object, struct entry *entry, struct error *err)
+const char *pairing_capability_word(unsigned bit)
+{
+    for (size_t i = 0; i < sizeof capability_words / sizeof *capability_words; i++)
+        if (capability_words[i].bit == bit)
+            return capability_words[i].word;
+    return NULL;
+}
+
+unsigned pairing_capability_from(const char *word)
+{
+    for (size_t i = 0; i < sizeof capability_words / sizeof *capability_words; i++)
+        if (strcmp(capability_words[i].word, word) == 0)
+            return capability_words[i].bit;
+    return 0;
+}
+
+static int decode_entry(const json_t *object, struct pairing_entry *entry, struct error *err)
 {
     const char *hash, *created;
     if (document_string(object, "sha256", &hash, err) < 0 ||
@@ -68,9 +79,8 @@ static int decode_entry(const json_t *object, struct entry *entry, struct error 
     json_t *word;
     json_array_foreach(json_object_get(object, "capabilities"), index, word)
     {
-        for (size_t i = 0; i < sizeof capability_words / sizeof *capability_words; i++)
-            if (json_is_string(word) && strcmp(json_string_value(word), capability_words[i].word) == 0)
-                entry->grant.capabilities |= capability_words[i].bit;
+        if (json_is_string(word))
+            entry->grant.capabilities |= pairing_capability_from(json_string_value(word));
     }
     return 0;
 }
@@ -102,7 +112,7 @@ static int save(const struct pairing *pairing, struct error *err)
 {
     CLEANUP_JSON json_t *list = json_array();
     for (size_t i = 0; i < pairing->count; i++) {
-        const struct entry *entry = &pairing->entries[i];
+        const struct pairing_entry *entry = &pairing->entries[i];
         char created[CLOCK_TEXT_SIZE];
         json_t *words = json_array();
         for (size_t w = 0; w < sizeof capability_words / sizeof *capability_words; w++)
@@ -196,12 +206,12 @@ static bool code_fits(const struct pairing *pairing, const char *given)
 }
 
 /* With the mutex held. */
-static int append(struct pairing *pairing, const struct entry *entry, struct error *err)
+static int append(struct pairing *pairing, const struct pairing_entry *entry, struct error *err)
 {
     if (pairing->count >= PAIRINGS_MAX)
         return error_set(err, ERROR_INTERNAL, "there are %d pairings already; remove old ones from %s",
                          PAIRINGS_MAX, pairing->path);
-    struct entry *larger = realloc(pairing->entries, (pairing->count + 1) * sizeof *larger);
+    struct pairing_entry *larger = realloc(pairing->entries, (pairing->count + 1) * sizeof *larger);
     if (!larger)
         return error_set(err, ERROR_INTERNAL, "cannot keep the pairing: out of memory");
     pairing->entries = larger;
@@ -227,7 +237,7 @@ int pairing_pair(struct pairing *pairing, const char *code, unsigned capabilitie
             err, ERROR_WRONG_CODE,
             "this is not the pairing code; read it where the node runs, or ask GET /v1/pairing there");
     }
-    struct entry entry = {.grant = {.capabilities = capabilities}, .created_ms = clock_realtime_ms()};
+    struct pairing_entry entry = {.grant = {.capabilities = capabilities}, .created_ms = clock_realtime_ms()};
     char fresh[PAIRING_TOKEN_SIZE];
     random_hex(fresh, 32);
     digest_buffer(fresh, 64, entry.grant.id);
@@ -252,4 +262,58 @@ bool pairing_check(struct pairing *pairing, const char *token, struct pairing_gr
         }
     }
     return false;
+}
+
+size_t pairing_list(struct pairing *pairing, struct pairing_entry **entries)
+{
+    LOCK_SCOPE(&pairing->mutex);
+    struct pairing_entry *copy = calloc(pairing->count + 1, sizeof *copy);
+    if (!copy)
+        abort();
+    if (pairing->count > 0)
+        memcpy(copy, pairing->entries, pairing->count * sizeof *copy);
+    *entries = copy;
+    return pairing->count;
+}
+
+/* With the mutex held. The index of the one pairing whose id begins so. */
+static int find_prefix(const struct pairing *pairing, const char *prefix, size_t *index, struct error *err)
+{
+    size_t length = strlen(prefix), found = 0;
+    if (length < PAIRING_PREFIX_MIN || length >= DIGEST_HEX_SIZE || !text_is_hex(prefix, length))
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "a pairing is named by the first %d or more of its 64 hex digits; berth pairings "
+                         "lists them",
+                         PAIRING_PREFIX_MIN);
+    for (size_t i = 0; i < pairing->count; i++) {
+        if (!text_starts(pairing->entries[i].grant.id, prefix))
+            continue;
+        *index = i;
+        found++;
+    }
+    if (found > 1)
+        return error_set(err, ERROR_BAD_REQUEST, "%zu pairings begin with %s; give more digits", found,
+                         prefix);
+    return found ? 0 : error_set(err, ERROR_NOT_FOUND, "no pairing begins with %s", prefix);
+}
+
+int pairing_revoke(struct pairing *pairing, const char *prefix, struct pairing_grant *revoked,
+                   struct error *err)
+{
+    size_t index;
+    LOCK_SCOPE(&pairing->mutex);
+    if (find_prefix(pairing, prefix, &index, err) < 0)
+        return -1;
+    struct pairing_entry entry = pairing->entries[index];
+    size_t after = pairing->count - index - 1;
+    memmove(&pairing->entries[index], &pairing->entries[index + 1], after * sizeof entry);
+    pairing->count--;
+    if (save(pairing, err) < 0) {
+        memmove(&pairing->entries[index + 1], &pairing->entries[index], after * sizeof entry);
+        pairing->entries[index] = entry;
+        pairing->count++;
+        return -1;
+    }
+    *revoked = entry.grant;
+    return 0;
 }

@@ -11,6 +11,8 @@
 #define BERTHOS_PAIRING_PAIRING_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -48,6 +50,31 @@ void pairing_code(struct pairing *pairing, char code[PAIRING_CODE_SIZE]);
  */
 int pairing_pair(struct pairing *pairing, const char *code, unsigned capabilities,
                  char token[PAIRING_TOKEN_SIZE], struct error *err);
+
+/* One pairing as it may be shown: what names its token, not the token. */
+struct pairing_entry {
+    struct pairing_grant grant;
+    int64_t created_ms; /* realtime */
+};
+
+/* The pairings, oldest first. *entries is *owned*: free(). Returns how many. */
+size_t pairing_list(struct pairing *pairing, struct pairing_entry **entries);
+
+/* How short a beginning of a pairing's id may be to name it. */
+#define PAIRING_PREFIX_MIN 8
+
+/*
+ * Revokes the one pairing whose id begins with `prefix` (hex digits, at least PAIRING_PREFIX_MIN): its token
+ * is unknown from now on, and on disk before this returns. *revoked says which it was. ERROR_NOT_FOUND when
+ * there is none, ERROR_BAD_REQUEST when several begin so, ERROR_INTERNAL when it cannot be stored (then
+ * nothing has changed).
+ */
+int pairing_revoke(struct pairing *pairing, const char *prefix, struct pairing_grant *revoked,
+                   struct error *err);
+
+/* "operator", "lease" for one bit of enum pairing_capability; the other way round, 0 for any other word. */
+const char *pairing_capability_word(unsigned bit);
+unsigned pairing_capability_from(const char *word);
 
 /* Whether the token is one of ours; fills the grant. */
 bool pairing_check(struct pairing *pairing, const char *token, struct pairing_grant *grant);

@@ -13,7 +13,6 @@
 #define DURATION_MAX_MS    300000
 #define TIMEOUT_DEFAULT_MS 30000
 #define SLOT(member)       offsetof(struct action, member), sizeof(((struct action *)NULL)->member)
-#define SLOT_NONE          0, 0
 
 static const char *const button_words[] = {"left", "middle", "right", "back", "forward", NULL};
 static const char *const modifier_words[] = {"ctrl", "alt", "shift", "super", NULL};
@@ -79,10 +78,11 @@ static const struct action_field scroll_fields[] = {
     FIELD_HELD,
 };
 static const struct action_field type_fields[] = {
-    {"text", FIELD_TEXT, true, 1, 16384, NULL, NULL, "what to type: printable ASCII, newline and tab",
-     SLOT(text)},
+    {"text", FIELD_TEXT, true, 1, 16384, NULL, NULL,
+     "what to type; of control characters only newline and tab", SLOT(text)},
     {"via", FIELD_WORD, false, 0, 0, via_words, "\"auto\"",
-     "by key presses, by the guest's agent, or what fits", SLOT_NONE},
+     "by key presses (printable ASCII, at most 4000 characters), by the guest's agent, or what fits",
+     SLOT(via)},
 };
 static const struct action_field key_fields[] = {
     FIELD_KEY_NAMES(32),
@@ -189,15 +189,6 @@ static int decode_word(const struct action_field *field, const json_t *value, st
         join_words(field->words, list, sizeof list);
         return error_set(err, ERROR_BAD_REQUEST, "the field \"%s\" must be one of %s", field->name, list);
     }
-    if (field->words == button_words && index >= BUTTON_BACK)
-        return error_set(
-            err, ERROR_UNTYPABLE,
-            "the button \"%s\" does not exist on this guest's pointer; use the keys alt+Left and "
-            "alt+Right",
-            field->words[index]);
-    if (field->words == via_words && strcmp(field->words[index], "agent") == 0)
-        return error_set(err, ERROR_UNTYPABLE,
-                         "this guest has no helper that types through the agent; use via \"keys\"");
     store(action, field, field->words == until_words ? UNTIL_CHANGE + index : index);
     return 0;
 }
@@ -221,10 +212,17 @@ static int decode_modifiers(const struct action_field *field, const json_t *valu
                      field->name, field->max, list);
 }
 
-/* Checks every character before any key: the text is typed whole or not at all. */
-static int check_text(const char *text, size_t size, size_t *characters, struct error *err)
+/* Control characters: C0 without newline and tab, DEL and C1. */
+static bool is_control(uint32_t code_point)
 {
-    *characters = 0;
+    return (code_point < 0x20 && code_point != '\n' && code_point != '\t') ||
+           (code_point >= 0x7f && code_point < 0xa0);
+}
+
+/* Checks every character before any key: the text is typed whole or not at all. */
+static int check_text(const char *text, size_t size, struct action *action, struct error *err)
+{
+    size_t *characters = &action->characters;
     for (size_t at = 0; at < size; (*characters)++) {
         uint32_t code_point;
         struct action_chord chord;
@@ -232,12 +230,16 @@ static int check_text(const char *text, size_t size, size_t *characters, struct 
         if (length == 0)
             return error_set(err, ERROR_BAD_REQUEST, "the field \"text\" is not UTF-8 at character %zu",
                              *characters + 1);
+        if (code_point == 0)
+            return error_set(err, ERROR_BAD_REQUEST, "the field \"text\" contains NUL, at character %zu",
+                             *characters + 1);
+        if (is_control(code_point))
+            return error_set(err, ERROR_UNTYPABLE,
+                             "the character U+%04X, number %zu of the text, is a control character and "
+                             "cannot be typed; nothing was. Press keys with \"key\"",
+                             (unsigned)code_point, *characters + 1);
         if (!keys_from_character(code_point, &chord))
-            return error_set(
-                err, ERROR_UNTYPABLE,
-                "the character U+%04X, number %zu of the text, cannot be typed exactly on this guest; "
-                "nothing was typed. It takes printable ASCII, newline and tab",
-                (unsigned)code_point, *characters + 1);
+            action->needs |= NEED_TYPIST;
         at += length;
     }
     return 0;
@@ -248,21 +250,13 @@ static int decode_text(const struct action_field *field, const json_t *value, st
 {
     /* A character has at most four bytes; the length in characters is checked below. */
     size_t size = json_is_string(value) ? json_string_length(value) : 0;
-    size_t characters = 0;
-    if (size >= (size_t)field->min && size <= (size_t)field->max * 4) {
-        if (check_text(json_string_value(value), size, &characters, err) < 0)
-            return -1;
-    }
-    if (characters < (size_t)field->min || characters > (size_t)field->max)
+    if (size >= (size_t)field->min && size <= (size_t)field->max * 4 &&
+        check_text(json_string_value(value), size, action, err) < 0)
+        return -1;
+    if (action->characters < (size_t)field->min || action->characters > (size_t)field->max)
         return error_set(err, ERROR_BAD_REQUEST,
                          "the field \"%s\" must be a string of %" PRId64 " to %" PRId64 " characters",
                          field->name, field->min, field->max);
-    if (characters > ACTION_KEYS_MAX)
-        return error_set(
-            err, ERROR_UNTYPABLE,
-            "a text of %zu characters is too long for key presses, which this guest depends on; send at "
-            "most %d at a time. Nothing was typed",
-            characters, ACTION_KEYS_MAX);
     action->text = text_copy(json_string_value(value));
     return 0;
 }
@@ -365,28 +359,118 @@ static int check_names(const struct action_op *op, const json_t *object, struct 
     return document_keys(object, names, err);
 }
 
-/* What the fields must be to each other. */
-static int check_together(const json_t *object, struct action *action, struct error *err)
+/* Finds the first character of a text that is on no key. Returns its number from 1, or 0. */
+static size_t first_off_keys(const char *text, uint32_t *code_point)
 {
-    bool has_x = json_object_get(object, "x"), has_y = json_object_get(object, "y");
-    if (has_x != has_y)
-        return error_set(err, ERROR_BAD_REQUEST, "the fields \"x\" and \"y\" come together or not at all");
-    action->has_point = has_x;
-    if (action->kind == ACTION_SCROLL && action->dx != 0)
+    size_t size = strlen(text), number = 0, length;
+    for (size_t at = 0; at < size; at += length) {
+        struct action_chord chord;
+        number++;
+        length = text_decode(text + at, size - at, code_point);
+        if (length == 0)
+            return 0;
+        if (!keys_from_character(*code_point, &chord))
+            return number;
+    }
+    return 0;
+}
+
+/* Why a text cannot be typed by keys; it cannot. */
+static int refuse_keys(const struct action *action, struct error *err)
+{
+    uint32_t code_point;
+    size_t number = first_off_keys(action->text, &code_point);
+    if (number > 0)
+        return error_set(
+            err, ERROR_UNTYPABLE,
+            "the character U+%04X, number %zu of the text, is on no key of the guest's keyboard (US "
+            "layout), and nothing was typed; keys make printable ASCII, newline and tab",
+            (unsigned)code_point, number);
+    return error_set(err, ERROR_UNTYPABLE,
+                     "a text of %zu characters is too long for key presses, and nothing was typed; send at "
+                     "most %d at a time",
+                     action->characters, ACTION_KEYS_MAX);
+}
+
+/* What a text needs, by itself and by the way that was asked for. */
+static int weigh_text(struct action *action, struct error *err)
+{
+    if (action->characters > ACTION_KEYS_MAX)
+        action->needs |= NEED_TYPIST;
+    if (action->via == VIA_KEYS && (action->needs & NEED_TYPIST))
+        return refuse_keys(action, err);
+    if (action->via == VIA_AGENT)
+        action->needs |= NEED_TYPIST;
+    return 0;
+}
+
+static int weigh_button(struct action *action, struct error *err)
+{
+    if (action->button < BUTTON_BACK)
+        return 0;
+    if (action->kind != ACTION_CLICK)
+        return error_set(err, ERROR_UNTYPABLE, "the button \"%s\" can be clicked, but not held down",
+                         button_words[action->button]);
+    action->needs |= NEED_BUTTONS;
+    return 0;
+}
+
+int action_check_needs(const struct action *action, unsigned has, struct error *err)
+{
+    unsigned lacks = action->needs & ~has;
+    if (lacks & NEED_BUTTONS)
+        return error_set(
+            err, ERROR_UNTYPABLE,
+            "the button \"%s\" does not exist on this guest's pointer; use the keys alt+Left and "
+            "alt+Right",
+            button_words[action->button]);
+    if (lacks & NEED_WHEEL)
         return error_set(
             err, ERROR_UNTYPABLE,
             "this guest's pointer has no horizontal wheel (\"dx\"); use dy with the modifier shift, or "
             "the keys Left and Right");
-    if (action->kind == ACTION_SCROLL && action->dy == 0)
-        return error_set(err, ERROR_BAD_REQUEST, "the field \"dy\" must say how many notches to scroll");
-    if (action->kind != ACTION_WAIT)
+    if (!(lacks & NEED_TYPIST))
         return 0;
+    if (action->via == VIA_AGENT)
+        return error_set(err, ERROR_UNTYPABLE,
+                         "this guest has no helper that types through the agent; use via \"keys\"");
+    refuse_keys(action, err);
+    return error_prefix(err, "this guest has no helper that types through the agent");
+}
+
+static int check_wait(const json_t *object, const struct action *action, struct error *err)
+{
     bool timed = json_object_get(object, "duration_ms");
     if (timed == (action->until != UNTIL_DURATION))
         return error_set(err, ERROR_BAD_REQUEST, "either \"duration_ms\" or \"until\" is needed, not both");
     if (timed && (action->has_region || json_object_get(object, "timeout_ms")))
         return error_set(err, ERROR_BAD_REQUEST, "\"region\" and \"timeout_ms\" go with \"until\" only");
     return 0;
+}
+
+/* What the fields must be to each other, and what they need together. */
+static int check_together(const json_t *object, struct action *action, struct error *err)
+{
+    bool has_x = json_object_get(object, "x"), has_y = json_object_get(object, "y");
+    if (has_x != has_y)
+        return error_set(err, ERROR_BAD_REQUEST, "the fields \"x\" and \"y\" come together or not at all");
+    action->has_point = has_x;
+    if (weigh_button(action, err) < 0)
+        return -1;
+    switch (action->kind) {
+    case ACTION_SCROLL:
+        if (action->dx == 0 && action->dy == 0)
+            return error_set(err, ERROR_BAD_REQUEST,
+                             "the field \"dy\" or \"dx\" must say how many notches to scroll");
+        action->needs |= action->dx ? NEED_WHEEL : 0;
+        return 0;
+    case ACTION_TYPE:
+        return weigh_text(action, err);
+    case ACTION_WAIT:
+        return check_wait(object, action, err);
+    default:
+        return 0;
+    }
 }
 
 static int decode_fields(const struct action_op *op, const json_t *object, struct action *action,

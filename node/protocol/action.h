@@ -42,6 +42,16 @@ enum action_until { UNTIL_DURATION = 0, UNTIL_CHANGE, UNTIL_STILL };
 /* How many characters may be typed by keys. */
 #define ACTION_KEYS_MAX 4000
 
+/* How a text is typed: by key presses, by the guest's helper through its agent, or by what fits. */
+enum action_via { VIA_AUTO = 0, VIA_KEYS, VIA_AGENT };
+
+/* What an action cannot do without, beside a US keyboard and a pointer of three buttons and one wheel. */
+enum action_need {
+    NEED_TYPIST = 1,  /* text that is on no key, longer than ACTION_KEYS_MAX, or asked for by the agent */
+    NEED_BUTTONS = 2, /* the buttons back and forward */
+    NEED_WHEEL = 4,   /* the horizontal wheel */
+};
+
 struct action_point {
     int32_t x, y; /* pixels */
 };
@@ -68,8 +78,11 @@ struct action {
     unsigned modifiers;        /* held around a click, drag or scroll */
     struct action_point *path; /* drag */
     size_t path_count;
-    int32_t dx, dy; /* wheel notches, +right, +down */
-    char *text;     /* type; UTF-8 */
+    int32_t dx, dy;      /* wheel notches, +right, +down */
+    char *text;          /* type; UTF-8 without NUL, and without control characters but newline and tab */
+    size_t characters;   /* of text */
+    enum action_via via; /* type */
+    unsigned needs;      /* of enum action_need */
     struct action_chord *keys;
     size_t key_count;
     int repeat;          /* key, 1..100 */
@@ -120,10 +133,16 @@ const struct action_op *action_find(const char *name);
 
 /*
  * Decodes one action object. ERROR_BAD_REQUEST names the op, the field and what is allowed; ERROR_UNTYPABLE
- * for text or keys that cannot be entered exactly (checked whole, before any key). The result is cleared with
- * action_clear().
+ * for text, keys or buttons that no guest can enter exactly (checked whole, before any key). What only some
+ * guests can is decoded, and action.needs says what it takes. The result is cleared with action_clear().
  */
 int action_decode(const json_t *object, struct action *action, struct error *err);
+
+/*
+ * ERROR_UNTYPABLE when an action needs something that is not in `has` (of enum action_need): the sentence
+ * says what, and what to do instead.
+ */
+int action_check_needs(const struct action *action, unsigned has, struct error *err);
 
 /* Frees what an action owns and makes it all zero. Fine on one that is all zero. */
 void action_clear(struct action *action);

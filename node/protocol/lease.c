@@ -108,6 +108,11 @@ static void put_time(json_t *object, const char *key, int64_t realtime_ms)
     json_object_set_new(object, key, json_string(text));
 }
 
+void lease_viewer_url(uint16_t port, char url[LEASE_URL_SIZE])
+{
+    snprintf(url, LEASE_URL_SIZE, "http://127.0.0.1:%u/", port);
+}
+
 json_t *lease_encode(const struct lease_document *lease)
 {
     json_t *object = json_pack("{s:s, s:s, s:o}", "id", lease->id, "state", lease->live ? "live" : "ended",
@@ -115,8 +120,13 @@ json_t *lease_encode(const struct lease_document *lease)
     put_time(object, "started_at", lease->started_ms);
     put_time(object, "ended_at", lease->ended_ms);
     put_time(object, "expires_at", lease->expires_ms);
-    if (lease->live && lease->viewer_url)
-        json_object_set_new(object, "viewer_url", json_string(lease->viewer_url));
+    if (!lease->live && lease->reason)
+        json_object_set_new(object, "reason", json_string(lease->reason));
+    if (lease->live && lease->viewer_port) {
+        char url[LEASE_URL_SIZE];
+        lease_viewer_url(lease->viewer_port, url);
+        json_object_set_new(object, "viewer_url", json_string(url));
+    }
     return object;
 }
 
@@ -132,9 +142,9 @@ json_t *receipt_encode(const struct lease_receipt *receipt)
     int64_t micro = (LEASE_RATE_MICRO_USD_PER_HOUR * billed + 1800) / 3600;
     char notional[40];
     snprintf(notional, sizeof notional, "%" PRId64 ".%06" PRId64, micro / 1000000, micro % 1000000);
-    return json_pack("{s:s, s:I, s:i, s:I, s:s, s:s, s:s, s:o}", "lease_id", receipt->lease_id,
-                     "occupancy_seconds", (json_int_t)receipt->occupancy_seconds, "min_seconds",
-                     LEASE_MIN_SECONDS, "billed_seconds", (json_int_t)billed, "occupancy_unit", "seconds",
-                     "notional_usd", notional, "reason", lease_reason_word(receipt->reason), "settlement",
-                     protocol_settlement());
+    return json_pack("{s:s, s:I, s:I, s:i, s:I, s:s, s:s, s:s, s:o}", "lease_id", receipt->lease_id,
+                     "occupancy_seconds", (json_int_t)receipt->occupancy_seconds, "down_seconds",
+                     (json_int_t)receipt->down_seconds, "min_seconds", LEASE_MIN_SECONDS, "billed_seconds",
+                     (json_int_t)billed, "occupancy_unit", "seconds", "notional_usd", notional, "reason",
+                     lease_reason_word(receipt->reason), "settlement", protocol_settlement());
 }

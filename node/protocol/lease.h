@@ -28,15 +28,17 @@ struct lease_document {
     char id[LEASE_ID_SIZE];
     bool live;
     struct lease_shape shape;
-    int64_t started_ms;     /* realtime */
-    int64_t ended_ms;       /* realtime; 0 while live */
-    int64_t expires_ms;     /* realtime; 0 = never */
-    const char *viewer_url; /* borrowed; NULL when there is none */
+    int64_t started_ms;   /* realtime */
+    int64_t ended_ms;     /* realtime; 0 while live */
+    int64_t expires_ms;   /* realtime; 0 = never */
+    uint16_t viewer_port; /* of the guest view on 127.0.0.1; 0 when there is none */
+    const char *reason;   /* why it ended; static, NULL while live */
 };
 
 struct lease_receipt {
     char lease_id[LEASE_ID_SIZE];
     int64_t occupancy_seconds;
+    int64_t down_seconds; /* not occupancy: the node was down between two of its runs */
     enum lease_reason reason;
 };
 
@@ -60,6 +62,11 @@ int lease_request_check(const struct lease_request *request, struct error *err);
 
 /* {charged_here: false, note}. A new reference. */
 json_t *protocol_settlement(void);
+
+#define LEASE_URL_SIZE 32
+
+/* The address of a guest view, "http://127.0.0.1:PORT/". */
+void lease_viewer_url(uint16_t port, char url[LEASE_URL_SIZE]);
 
 /* New references. */
 json_t *lease_encode(const struct lease_document *lease);

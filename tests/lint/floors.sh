@@ -5,7 +5,7 @@
 set -eu
 cd "$1"
 
-floors="base protocol config image guest doctor pairing display view lease http"
+floors="base protocol config image guest doctor pairing display web view lease http"
 faults=$(mktemp)
 trap 'rm -f "$faults"' EXIT
 

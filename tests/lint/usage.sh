@@ -125,6 +125,9 @@ expect 2 '--os is linux' up --os plan9
 expect 2 '--vcpu is a whole number from 1 to 64' up --vcpu 0
 expect 2 'its id is l_ and 32 hex digits' end ../node
 expect 2 'the id of the lease is missing' receipt
+expect 2 '--watch needs a ticket' view --token --watch
+expect 2 'leave --token out' view --open --token
+expect 1 'run: berth pair' view
 expect 2 'not valid JSON' act '{'
 expect 2 'is not the name of an image' image verify ../etc/passwd
 expect 1 'is not the address of a node' status --url http://example.org

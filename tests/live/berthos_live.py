@@ -277,9 +277,19 @@ class Picture:
         return Picture(width, height, pixels)
 
 
+def _add_bytes(a, b):
+    """Adds byte by byte, modulo 256, all at once: the top bits apart from the rest, so that nothing carries over."""
+    low = int.from_bytes(b"\x7f" * len(a), "little")
+    top = int.from_bytes(b"\x80" * len(a), "little")
+    x, y = int.from_bytes(a, "little"), int.from_bytes(b, "little")
+    return ((x & low) + (y & low) ^ (x ^ y) & top).to_bytes(len(a), "little")
+
+
 def _unfilter(kind, line, before, step):
     if kind == 0:
         return line
+    if kind == 2:
+        return _add_bytes(line, before)
     out = bytearray(line)
     for i in range(len(out)):
         left = out[i - step] if i >= step else 0

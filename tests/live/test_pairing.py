@@ -1,5 +1,7 @@
 """Pairing: the code, its one use, its guessing, and the tokens that come of it."""
 
+import hashlib
+import json
 import os
 import re
 import time
@@ -54,6 +56,23 @@ class Pairing(live.LiveTest):
     def test_case_and_dash_do_not_matter(self):
         for change in (str.lower, lambda code: code.replace("-", ""), lambda code: code.lower().replace("-", "")):
             self.assertEqual(self.pair({"code": change(self.code())}).status, 200)
+
+    def test_listed_and_revoked(self):
+        token = self.pair({"code": self.code(), "capabilities": ["lease"]}).json()["token"]
+        name = hashlib.sha256(token.encode()).hexdigest()
+        listed = {entry["id"]: entry for entry in self.api.get("/v1/pairings").json()}
+        self.assertEqual(listed[name]["capabilities"], ["lease"])
+        self.assertEqual([entry["this"] for entry in listed.values()].count(True), 1)
+        self.assertNotIn(token, json.dumps(listed))
+        other = self.api.with_token(token)
+        self.assert_error(other.get("/v1/pairings"), 401)
+        self.assert_error(other.delete(f"/v1/pairings/{name}"), 401)
+        self.assert_error(self.api.delete("/v1/pairings/0123"), 400)
+        self.assert_error(self.api.delete("/v1/pairings/" + "0" * 64), 404)
+        answer = self.api.delete(f"/v1/pairings/{name[:12]}")
+        self.assertEqual((answer.status, answer.json()), (200, {"id": name, "revoked": True}))
+        self.assert_error(other.get("/v1/leases"), 401)
+        self.assertEqual(self.api.get("/v1/leases").status, 200)
 
     def test_lease_alone(self):
         answer = self.pair({"code": self.code(), "capabilities": ["lease"]})

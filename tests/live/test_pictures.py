@@ -1,13 +1,15 @@
 """A screenshot is of now and whole: what the guest had painted before it was asked for. CASES.md 9."""
 
 import os
+import sys
 import threading
 import time
 
 import berthos_live as live
 
 # the long form is tests/soak.sh's
-ROUNDS = int(os.environ.get("BERTHOS_TEST_ROUNDS", "40"))
+ROUNDS = int(os.environ.get("BERTHOS_TEST_ROUNDS", "60"))
+STILL_SECONDS = int(os.environ.get("BERTHOS_TEST_STILL", "4"))
 
 
 class Pictures(live.LeaseTest):
@@ -33,16 +35,24 @@ class Pictures(live.LeaseTest):
     def test_paint_act_and_capture(self):
         """With input between, which wakes QEMU's refresh up."""
         self.act({"op": "move", "x": 5, "y": 5})
+        took = []
         for seed in range(1000, 1000 + ROUNDS):
             self.guest.ctl("paint", seed)
             self.act({"op": "move", "x": seed % live.WIDTH, "y": 700})
             time.sleep(0.1)
-            self.assert_shows(self.api.screenshot(self.lease), seed)
+            begun = time.monotonic()
+            answer = self.api.get("/v1/leases/%s/screenshot" % self.lease["id"])
+            took.append(1000 * (time.monotonic() - begun))
+            self.assertEqual(answer.status, 200, answer)
+            self.assert_shows(live.Picture.decode(answer.body), seed)
+        took.sort()
+        sys.stderr.write("%d rounds, each picture right; p50 %.1f ms, p99 %.1f ms, worst %.1f ms\n" % (
+            ROUNDS, took[len(took) // 2], took[min(len(took) - 1, len(took) * 99 // 100)], took[-1]))
 
     def test_after_stillness(self):
         """QEMU looks for changes every 3 s only once nothing has moved for a while."""
         for seed in (2001, 2002, 2003):
-            time.sleep(4)
+            time.sleep(STILL_SECONDS)
             self.guest.ctl("paint", seed)
             time.sleep(0.1)
             self.assert_shows(self.api.screenshot(self.lease), seed)
@@ -71,7 +81,9 @@ class Pictures(live.LeaseTest):
 
     def test_bad_queries(self):
         for query in ("format=bmp", "format=", "format=PNG", "quality=0&format=jpeg", "quality=101&format=jpeg", "quality=x",
-                      "region=0,0,10,10", "format=png&scale=2"):
+                      "region=0,0,10", "region=0,0,10,10,10", "region=0,0,0,10", "region=0,0,1281,1", "region=1280,0,1,1",
+                      "region=-1,0,5,5", "region=a,b,c,d", "region=", "max_edge=0", "max_edge=1e3", "settle_ms=-1",
+                      "settle_ms=60001", "timeout_ms=0", "scale=2", "format=png&scale=2"):
             with self.subTest(query=query):
                 answer = self.api.get("/v1/leases/%s/screenshot?%s" % (self.lease["id"], query))
                 self.assert_error(answer, 400)
@@ -86,22 +98,6 @@ class Pictures(live.LeaseTest):
         answer = self.api.get("/v1/leases/%s/screenshot?format=jpeg&quality=60" % self.lease["id"])
         self.assertEqual((answer.status, answer.headers["Content-Type"]), (200, "image/jpeg"))
         self.assertEqual((answer.body[:3], answer.body[-2:]), (b"\xff\xd8\xff", b"\xff\xd9"))
-
-    def test_many_at_once(self):
-        """CASES.md 11, the short form: all are answered, and the node is none the larger for it."""
-        self.guest.ctl("paint", 88)
-        time.sleep(0.1)
-        results = []
-
-        def take():
-            results.append(self.api.get("/v1/leases/%s/screenshot" % self.lease["id"]).status)
-
-        threads = [threading.Thread(target=take) for _ in range(24)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-        self.assertEqual(results, [200] * 24)
 
 
 if __name__ == "__main__":

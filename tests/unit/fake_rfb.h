@@ -1,8 +1,9 @@
 /*
  * A VNC server for tests, on one end of a socket pair and a thread of its own. It behaves as QEMU's where the
  * node depends on it: an update request is answered at once without pixels, pixels leave at a tick, a tick
- * comes with a kick (ClientCutText) and not by itself, the unused byte of a pixel is garbage, a new size
- * comes alone, SetEncodings with the extended key event is acknowledged at once.
+ * comes with a kick (ClientCutText), or in its own time while an incremental request waits for a change, the
+ * unused byte of a pixel is garbage, a new size comes alone, SetEncodings with the extended key event is
+ * acknowledged at once. A full request in the place of an incremental one answers both.
  */
 #ifndef BERTHOS_TESTS_FAKE_RFB_H
 #define BERTHOS_TESTS_FAKE_RFB_H
@@ -29,6 +30,14 @@ struct fake_event {
     int64_t time_us;
 };
 
+#define FAKE_TICK_MS 30
+
+/* A part of the screen that shows a picture of its own. */
+struct fake_patch {
+    int x, y, w, h;
+    uint32_t seed;
+};
+
 enum fake_fault { FAKE_FINE, FAKE_GARBAGE, FAKE_SILENT, FAKE_HUGE, FAKE_NO_EXTENSION };
 
 struct fake {
@@ -39,7 +48,8 @@ struct fake {
 
     pthread_mutex_t mutex; /* guards what follows */
     int width, height;
-    uint32_t seed;  /* of the picture */
+    uint32_t seed; /* of the picture */
+    struct fake_patch patch;
     bool mute;      /* reads nothing */
     bool resize;    /* tell the size now */
     bool cut_short; /* close in the middle of the next frame */
@@ -48,9 +58,12 @@ struct fake {
     struct fake_event events[FAKE_EVENTS];
     size_t event_count;
     size_t messages; /* of any kind that were read */
+    size_t fences;   /* requests for pixels */
 
     /* the thread's own */
     uint32_t sent_seed;
+    struct fake_patch sent_patch;
+    bool asked;        /* an incremental request waits for a change */
     bool forced, full; /* somebody asked for pixels; of the whole screen */
     int force_x, force_y;
 };
@@ -110,17 +123,32 @@ static bool fake_rectangle(struct fake *fake, int x, int y, int w, int h, int32_
     return fake_write(fake, bytes, sizeof bytes);
 }
 
+static inline uint32_t fake_shown(uint32_t seed, struct fake_patch patch, int x, int y)
+{
+    bool inside = x >= patch.x && y >= patch.y && x < patch.x + patch.w && y < patch.y + patch.h;
+    return fake_pixel(inside ? patch.seed : seed, x, y);
+}
+
 /* Raw pixels of a rectangle, the top byte garbage. */
 static bool fake_pixels(struct fake *fake, uint32_t seed, int x, int y, int w, int h, bool cut)
 {
+    struct fake_patch patch = fake->sent_patch;
     size_t size = (size_t)w * (size_t)h * 4;
     uint32_t *pixels = malloc(size);
     for (int row = 0; row < h; row++)
         for (int column = 0; column < w; column++)
-            pixels[row * w + column] = fake_pixel(seed, x + column, y + row) | 0xa5000000u;
+            pixels[row * w + column] = fake_shown(seed, patch, x + column, y + row) | 0xa5000000u;
     bool good = fake_rectangle(fake, x, y, w, h, 0) && fake_write(fake, pixels, cut ? size / 2 : size);
     free(pixels);
     return good && !cut;
+}
+
+/* The patch, widened to QEMU's cells. */
+static bool fake_send_patch(struct fake *fake, uint32_t seed, int width)
+{
+    int x = fake->sent_patch.x / 16 * 16, end = (fake->sent_patch.x + fake->sent_patch.w + 15) / 16 * 16;
+    return fake_pixels(fake, seed, x, fake->sent_patch.y, (end < width ? end : width) - x, fake->sent_patch.h,
+                       false);
 }
 
 /* A tick: pixels of what has changed and what was asked for, if somebody asked. */
@@ -129,16 +157,21 @@ static bool fake_tick(struct fake *fake)
     pthread_mutex_lock(&fake->mutex);
     int width = fake->width, height = fake->height;
     uint32_t seed = fake->seed;
+    struct fake_patch patch = fake->patch;
     bool cut = fake->cut_short, halves = fake->halves;
     pthread_mutex_unlock(&fake->mutex);
-    if (!fake->forced)
+    bool everything = (fake->forced && fake->full) || seed != fake->sent_seed;
+    bool patched = memcmp(&patch, &fake->sent_patch, sizeof patch) != 0;
+    if (!fake->forced && !(fake->asked && (everything || patched)))
         return true;
-    bool everything = fake->full || seed != fake->sent_seed;
+    bool cell = fake->forced;
     int x = fake->force_x / 16 * 16, w = x + 16 > width ? width - x : 16;
-    fake->forced = fake->full = false;
+    fake->forced = fake->full = fake->asked = false;
     fake->sent_seed = seed;
+    fake->sent_patch = patch;
     if (!everything)
-        return fake_header(fake, 1) && fake_pixels(fake, seed, x, fake->force_y, w, 1, cut);
+        return fake_header(fake, cell + patched) && (!patched || fake_send_patch(fake, seed, width)) &&
+               (!cell || fake_pixels(fake, seed, x, fake->force_y, w, 1, cut));
     if (!halves)
         return fake_header(fake, 1) && fake_pixels(fake, seed, 0, 0, width, height, cut);
     int half = height / 2;
@@ -191,8 +224,13 @@ static bool fake_message(struct fake *fake)
     case 3:
         if (!fake_read(fake, b, 9))
             return false;
-        if (b[0])
+        if (b[0]) {
+            fake->asked |= !fake->forced;
             return true;
+        }
+        pthread_mutex_lock(&fake->mutex);
+        fake->fences++;
+        pthread_mutex_unlock(&fake->mutex);
         fake->forced = true;
         fake->force_x = b[1] << 8 | b[2];
         fake->force_y = b[3] << 8 | b[4];
@@ -252,11 +290,13 @@ static void *fake_run(void *argument)
         if (stop)
             break;
         if (resize)
+            fake->sent_seed = ~fake->seed; /* all of it is to be sent again */
+        if (resize)
             good = fake_header(fake, 1) && fake_rectangle(fake, 0, 0, fake->width, fake->height, -223);
         if (mute)
             ready[0].fd = -1;
         /* Ticks come a moment after the messages, so that pixels are late as QEMU's are. */
-        int count = poll(ready, 2, fake->forced && !mute ? 3 : -1);
+        int count = poll(ready, 2, mute ? -1 : fake->forced ? 3 : fake->asked ? FAKE_TICK_MS : -1);
         eventfd_t ignored;
         if (ready[1].revents)
             eventfd_read(fake->wake, &ignored);

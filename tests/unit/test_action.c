@@ -183,26 +183,58 @@ static void malformed(void **state)
 static void untypable(void **state)
 {
     (void)state;
-    refuse("{\"op\":\"type\",\"text\":\"abc\xc3\xb1\"}", ERROR_UNTYPABLE, "U+00F1, number 4");
     refuse("{\"op\":\"type\",\"text\":\"a\\r\\n\"}", ERROR_UNTYPABLE, "U+000D, number 2");
-    refuse("{\"op\":\"type\",\"text\":\"a\\u0000b\"}", ERROR_UNTYPABLE, "U+0000, number 2");
-    refuse("{\"op\":\"type\",\"text\":\"\xf0\x9f\x98\x80\"}", ERROR_UNTYPABLE, "U+1F600");
-    refuse("{\"op\":\"type\",\"text\":\"a\",\"via\":\"agent\"}", ERROR_UNTYPABLE, "agent");
+    refuse("{\"op\":\"type\",\"text\":\"abc\xc2\x9b\"}", ERROR_UNTYPABLE, "U+009B, number 4");
+    refuse("{\"op\":\"type\",\"text\":\"\x7f\"}", ERROR_UNTYPABLE, "U+007F, number 1");
+    refuse("{\"op\":\"type\",\"text\":\"a\\u0000b\"}", ERROR_BAD_REQUEST, "NUL, at character 2");
+    refuse("{\"op\":\"type\",\"text\":\"abc\xc3\xb1\",\"via\":\"keys\"}", ERROR_UNTYPABLE,
+           "U+00F1, number 4");
     refuse("{\"op\":\"key\",\"keys\":[\"a\",\"\xc3\xb1\"]}", ERROR_UNTYPABLE, "U+00F1");
     refuse("{\"op\":\"key\",\"keys\":\"F13\"}", ERROR_UNTYPABLE, "F13");
-    refuse("{\"op\":\"click\",\"x\":1,\"y\":1,\"button\":\"back\"}", ERROR_UNTYPABLE, "back");
     refuse("{\"op\":\"mouse_down\",\"button\":\"forward\"}", ERROR_UNTYPABLE, "forward");
-    refuse("{\"op\":\"scroll\",\"x\":1,\"y\":1,\"dx\":1}", ERROR_UNTYPABLE, "horizontal");
+    refuse("{\"op\":\"drag\",\"path\":[[1,2],[3,4]],\"button\":\"back\"}", ERROR_UNTYPABLE, "back");
 }
 
-static int decode_text_of(size_t length, struct error *err)
+/* Decodes what only some guests can do: refused where the guest cannot, done where it can. */
+static void needs(const char *text, unsigned need, const char *part)
+{
+    struct action action = decode_good(text);
+    struct error err = ERROR_INIT;
+    assert_int_equal(action.needs, need);
+    assert_int_equal(action_check_needs(&action, NEED_TYPIST | NEED_BUTTONS | NEED_WHEEL, &err), 0);
+    assert_int_equal(action_check_needs(&action, ~need, &err), need ? -1 : 0);
+    if (need)
+        assert_int_equal(err.code, ERROR_UNTYPABLE);
+    if (!strstr(err.text, part))
+        fail_msg("\"%s\" does not say \"%s\" for %s", err.text, part, text);
+    action_clear(&action);
+}
+
+static void what_an_action_needs(void **state)
+{
+    (void)state;
+    needs("{\"op\":\"type\",\"text\":\"abc\\n\\t~\"}", 0, "");
+    needs("{\"op\":\"type\",\"text\":\"abc\",\"via\":\"keys\"}", 0, "");
+    needs("{\"op\":\"type\",\"text\":\"abc\",\"via\":\"agent\"}", NEED_TYPIST, "use via \"keys\"");
+    needs("{\"op\":\"type\",\"text\":\"abc\xc3\xb1\"}", NEED_TYPIST, "U+00F1, number 4");
+    needs("{\"op\":\"type\",\"text\":\"\xf0\x9f\x98\x80\"}", NEED_TYPIST, "U+1F600");
+    needs("{\"op\":\"click\",\"x\":1,\"y\":1,\"button\":\"back\"}", NEED_BUTTONS, "alt+Left");
+    needs("{\"op\":\"click\",\"x\":1,\"y\":1,\"button\":\"right\"}", 0, "");
+    needs("{\"op\":\"scroll\",\"x\":1,\"y\":1,\"dx\":-1}", NEED_WHEEL, "horizontal");
+    needs("{\"op\":\"scroll\",\"x\":1,\"y\":1,\"dx\":0,\"dy\":1}", 0, "");
+}
+
+static int decode_text_of(size_t length, const char *via, unsigned *need, struct error *err)
 {
     CLEANUP_FREE char *text = malloc(length + 1);
     memset(text, 'x', length);
     text[length] = '\0';
-    CLEANUP_JSON json_t *document = json_pack("{s:s, s:s}", "op", "type", "text", text);
+    CLEANUP_JSON json_t *document = json_pack("{s:s, s:s, s:s}", "op", "type", "text", text, "via", via);
     struct action action = {.kind = ACTION_TYPE};
     int result = action_decode(document, &action, err);
+    if (result == 0)
+        assert_int_equal(action.characters, length);
+    *need = action.needs;
     action_clear(&action);
     return result;
 }
@@ -211,14 +243,18 @@ static void lengths_of_text(void **state)
 {
     (void)state;
     struct error err = ERROR_INIT;
-    assert_int_equal(decode_text_of(ACTION_KEYS_MAX, &err), 0);
-    assert_int_equal(decode_text_of(ACTION_KEYS_MAX + 1, &err), -1);
+    unsigned need;
+    assert_int_equal(decode_text_of(ACTION_KEYS_MAX, "auto", &need, &err), 0);
+    assert_int_equal(need, 0);
+    assert_int_equal(decode_text_of(ACTION_KEYS_MAX + 1, "auto", &need, &err), 0);
+    assert_int_equal(need, NEED_TYPIST);
+    assert_int_equal(decode_text_of(16384, "agent", &need, &err), 0);
+    assert_int_equal(decode_text_of(ACTION_KEYS_MAX, "keys", &need, &err), 0);
+    assert_int_equal(decode_text_of(ACTION_KEYS_MAX + 1, "keys", &need, &err), -1);
     assert_int_equal(err.code, ERROR_UNTYPABLE);
-    assert_int_equal(decode_text_of(16384, &err), -1);
-    assert_int_equal(err.code, ERROR_UNTYPABLE);
-    assert_int_equal(decode_text_of(16385, &err), -1);
+    assert_int_equal(decode_text_of(16385, "auto", &need, &err), -1);
     assert_int_equal(err.code, ERROR_BAD_REQUEST);
-    assert_int_equal(decode_text_of(100000, &err), -1);
+    assert_int_equal(decode_text_of(100000, "auto", &need, &err), -1);
     assert_int_equal(err.code, ERROR_BAD_REQUEST);
 }
 
@@ -254,9 +290,10 @@ static void the_table_is_sound(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pointer_ops),        cmocka_unit_test(key_ops),   cmocka_unit_test(waits),
-        cmocka_unit_test(malformed),          cmocka_unit_test(untypable), cmocka_unit_test(lengths_of_text),
-        cmocka_unit_test(the_table_is_sound),
+        cmocka_unit_test(pointer_ops),     cmocka_unit_test(key_ops),
+        cmocka_unit_test(waits),           cmocka_unit_test(malformed),
+        cmocka_unit_test(untypable),       cmocka_unit_test(what_an_action_needs),
+        cmocka_unit_test(lengths_of_text), cmocka_unit_test(the_table_is_sound),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

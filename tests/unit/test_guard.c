@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "http/guard.h"
+#include "web/guard.h"
 
 static int check(const char *host, const char *origin, const char *site)
 {

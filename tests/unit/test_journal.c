@@ -110,9 +110,54 @@ static void a_record_under_another_name_is_not_trusted(void **state)
     journal_close(&journal);
 }
 
+#define DAY_MS 86400000LL
+
+static void old_leases_are_archived(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct journal journal;
+    struct stat info;
+    struct journal_record old = a_record(FIRST, JOURNAL_ENDED), young = a_record(SECOND, JOURNAL_ENDED),
+                          live = a_record(THIRD, JOURNAL_LIVE), read;
+    old.ended_ms = 1000 * DAY_MS;
+    old.started_ms = old.ended_ms - 100;
+    old.down_ms = 7000;
+    young.ended_ms = old.ended_ms + DAY_MS;
+    young.started_ms = young.ended_ms - 100;
+    live.started_ms = young.started_ms + 10;
+    assert_int_equal(journal_open(&journal, home, &err), 0);
+    CLEANUP_FREE char *document = text_format("%s/" FIRST ".json", journal.folder);
+    for (int turn = 0; turn < 2; turn++) { /* the second time as after a crash before the document went */
+        assert_int_equal(journal_write(&journal, &old, &err), 0);
+        assert_int_equal(journal_write(&journal, &young, &err), 0);
+        assert_int_equal(journal_write(&journal, &live, &err), 0);
+        CLEANUP_FREE struct journal_record *before = NULL, *after = NULL;
+        size_t count;
+        assert_int_equal(journal_history(&journal, &before, &count, &err), 0);
+        assert_int_equal(count, 3);
+        assert_int_equal(journal_compact(&journal, old.ended_ms + JOURNAL_KEEP_DAYS * DAY_MS, &err), 0);
+        assert_int_equal(stat(document, &info), -1);
+        assert_int_equal(journal_read(&journal, FIRST, &read, &err), 0);
+        assert_memory_equal(&read, &old, sizeof read);
+        assert_int_equal(journal_history(&journal, &after, &count, &err), 0);
+        assert_int_equal(count, 3);
+        assert_string_equal(after[0].id, THIRD);
+        assert_string_equal(after[1].id, SECOND);
+        assert_string_equal(after[2].id, FIRST);
+    }
+    CLEANUP_FREE char *archive = file_join(journal.folder, "archive.jsonl");
+    assert_int_equal(stat(archive, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0600);
+    assert_int_equal(journal_read(&journal, "l_0000000000000000000000000000000f", &read, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    journal_close(&journal);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(old_leases_are_archived, make_home, remove_home),
         cmocka_unit_test_setup_teardown(written_and_read, make_home, remove_home),
         cmocka_unit_test_setup_teardown(what_is_not_there, make_home, remove_home),
         cmocka_unit_test_setup_teardown(unfinished_ones_are_found_and_torn_ones_set_aside, make_home,

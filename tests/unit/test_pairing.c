@@ -116,6 +116,50 @@ static void guessing_is_slowed(void **state)
     pairing_close(pairing);
 }
 
+/* A new pairing, and the grant of its token. */
+static struct pairing_grant pair_once(struct pairing *pairing, char token[PAIRING_TOKEN_SIZE])
+{
+    struct error err = ERROR_INIT;
+    char code[PAIRING_CODE_SIZE];
+    struct pairing_grant grant = {0};
+    pairing_code(pairing, code);
+    assert_int_equal(pairing_pair(pairing, code, CAPABILITY_LEASE, token, &err), 0);
+    assert_true(pairing_check(pairing, token, &grant));
+    return grant;
+}
+
+static void a_revoked_token_is_unknown(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    char first[PAIRING_TOKEN_SIZE], second[PAIRING_TOKEN_SIZE];
+    struct pairing *pairing = open_pairing();
+    struct pairing_grant one = pair_once(pairing, first), other = pair_once(pairing, second), revoked, grant;
+    CLEANUP_FREE struct pairing_entry *entries;
+    assert_int_equal(pairing_list(pairing, &entries), 2);
+    assert_string_equal(entries[0].grant.id, one.id);
+
+    CLEANUP_FREE char *prefix = text_format("%.12s", one.id);
+    CLEANUP_FREE char *shorter = text_format("%.7s", one.id);
+    assert_int_equal(pairing_revoke(pairing, shorter, &revoked, &err), -1);
+    assert_int_equal(err.code, ERROR_BAD_REQUEST);
+    assert_int_equal(pairing_revoke(pairing, "no-digits", &revoked, &err), -1);
+    assert_int_equal(err.code, ERROR_BAD_REQUEST);
+    assert_int_equal(pairing_revoke(pairing, prefix, &revoked, &err), 0);
+    assert_string_equal(revoked.id, one.id);
+    assert_false(pairing_check(pairing, first, &grant));
+    assert_true(pairing_check(pairing, second, &grant));
+    assert_string_equal(grant.id, other.id);
+    assert_int_equal(pairing_revoke(pairing, prefix, &revoked, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    pairing_close(pairing);
+
+    pairing = open_pairing();
+    assert_false(pairing_check(pairing, first, &grant));
+    assert_true(pairing_check(pairing, second, &grant));
+    pairing_close(pairing);
+}
+
 static void a_broken_file_is_set_aside(void **state)
 {
     (void)state;
@@ -136,6 +180,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(tokens_survive_and_are_not_on_disk, make_home, remove_home),
         cmocka_unit_test_setup_teardown(what_is_no_token, make_home, remove_home),
         cmocka_unit_test_setup_teardown(guessing_is_slowed, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_revoked_token_is_unknown, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_broken_file_is_set_aside, make_home, remove_home),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

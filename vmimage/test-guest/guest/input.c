@@ -190,6 +190,7 @@ static void *read_devices(void *context)
 int input_start(struct input *input)
 {
     struct sched_param priority = {.sched_priority = 10};
+    cpu_set_t first;
     pthread_attr_t attributes;
     pthread_t thread;
 
@@ -206,6 +207,11 @@ int input_start(struct input *input)
     pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
     pthread_attr_setschedpolicy(&attributes, SCHED_FIFO);
     pthread_attr_setschedparam(&attributes, &priority);
+    /* Where the devices' interrupts and the agent are: on another CPU, which the host may hold up alone, it
+     * would miss what overflows the kernel's buffer while the agent answers. */
+    CPU_ZERO(&first);
+    CPU_SET(0, &first);
+    pthread_attr_setaffinity_np(&attributes, sizeof(first), &first);
     errno = pthread_create(&thread, &attributes, read_devices, input);
     return errno == 0 ? 0 : -1;
 }

@@ -1,0 +1,253 @@
+#include "mcp/node.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "config/client.h"
+#include "config/config.h"
+#include "session.h"
+
+enum { IDLE_MAX = 8 };
+
+struct mcp_node {
+    const char *url_option, *lease_option; /* borrowed; NULL when not given */
+    mcp_node_send *send;                   /* NULL but in tests */
+    void *send_context;
+
+    pthread_mutex_t mutex; /* guards what follows, and `client` of each stop; never held over a request */
+    char *url, *token;     /* of the pairing that the connections below belong to. Owned */
+    struct client *idle[IDLE_MAX];
+    size_t idle_count;
+    unsigned pairing; /* counts the pairings seen */
+    char *lease;      /* the chosen one; NULL for none yet. Owned */
+    char *ended;      /* see mcp_node_ended(). Owned */
+    struct mcp_view view;
+};
+
+struct mcp_node *mcp_node_new(const char *url, const char *lease)
+{
+    struct mcp_node *node = calloc(1, sizeof *node);
+    if (!node)
+        abort();
+    node->url_option = url;
+    node->lease_option = lease;
+    pthread_mutex_init(&node->mutex, NULL);
+    return node;
+}
+
+struct mcp_node *mcp_node_new_for_test(const char *lease, mcp_node_send *send, void *context)
+{
+    struct mcp_node *node = mcp_node_new(NULL, lease);
+    node->send = send;
+    node->send_context = context;
+    return node;
+}
+
+static void drop_idle(struct mcp_node *node)
+{
+    while (node->idle_count > 0)
+        client_free(node->idle[--node->idle_count]);
+}
+
+void mcp_node_free(struct mcp_node *node)
+{
+    if (!node)
+        return;
+    drop_idle(node);
+    pthread_mutex_destroy(&node->mutex);
+    free(node->url);
+    free(node->token);
+    free(node->lease);
+    free(node->ended);
+    free(node);
+}
+
+static void forget_lease(struct mcp_node *node)
+{
+    free(TAKE(node->lease));
+    node->view = (struct mcp_view){0};
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+/* Takes over what is paired now; another node or token than before begins afresh. Called with the mutex held.
+ */
+static void adopt(struct mcp_node *node, const char *url, const char *token)
+{
+    if (same(node->url, url) && same(node->token, token))
+        return;
+    drop_idle(node);
+    forget_lease(node);
+    node->pairing++;
+    free(TAKE(node->ended));
+    free(node->url);
+    free(node->token);
+    node->url = text_copy(url);
+    node->token = text_copy(token);
+}
+
+/* A connection for one request, known to `stop` from now on. *Owned*; NULL with the fault. */
+static struct client *take_client(struct mcp_node *node, struct mcp_stop *stop, struct mcp_fault *fault)
+{
+    struct error err = ERROR_INIT;
+    CLEANUP_FREE char *home = config_home();
+    CLEANUP_CLIENT_CONFIG struct client_config *paired = client_config_load(home, &err);
+    if (!paired) {
+        mcp_fault_set(fault, err.code == ERROR_NOT_FOUND ? "not_paired" : "client_config");
+        return NULL;
+    }
+    LOCK_SCOPE(&node->mutex);
+    adopt(node, node->url_option ? node->url_option : paired->url, paired->token);
+    struct client *client =
+        node->idle_count > 0 ? node->idle[--node->idle_count] : client_new(node->url, node->token);
+    stop->client = client;
+    stop->pairing = node->pairing;
+    return client;
+}
+
+/* Keeps the connection for the next request, unless it is of an earlier pairing. */
+static void give_client(struct mcp_node *node, struct mcp_stop *stop, struct client *client, bool keep)
+{
+    LOCK_SCOPE(&node->mutex);
+    stop->client = NULL;
+    if (keep && stop->pairing == node->pairing && node->idle_count < IDLE_MAX)
+        node->idle[node->idle_count++] = client;
+    else
+        client_free(client);
+}
+
+int mcp_node_ask(struct mcp_node *node, struct mcp_stop *stop, struct client_request *request,
+                 struct client_answer *answer, struct mcp_fault *fault)
+{
+    struct error err = ERROR_INIT;
+    char word[CLIENT_WORD_SIZE] = "";
+    request->cancel = &stop->stopped;
+    request->refusal = word;
+    int status;
+    if (node->send) {
+        status = node->send(node->send_context, request, answer, &err);
+    } else {
+        struct client *client = take_client(node, stop, fault);
+        if (!client)
+            return -1;
+        status = client_send(client, request, answer, &err);
+        /* one that failed half way is not worth keeping */
+        give_client(node, stop, client, status == 0 || word[0]);
+    }
+    request->refusal = NULL;
+    if (status == 0)
+        return 0;
+    return mcp_fault_from_node(fault, word, &err);
+}
+
+json_t *mcp_node_ask_json(struct mcp_node *node, struct mcp_stop *stop, struct client_request *request,
+                          struct mcp_fault *fault)
+{
+    struct error ignored = ERROR_INIT;
+    CLEANUP_CLIENT_ANSWER struct client_answer answer = {0};
+    if (mcp_node_ask(node, stop, request, &answer, fault) < 0)
+        return NULL;
+    json_t *document = document_parse(answer.data, answer.size, &ignored);
+    if (!document)
+        mcp_fault_set(fault, "connection_lost");
+    return document;
+}
+
+/* The only live lease of this token. *Owned*. */
+static char *only_lease(struct mcp_node *node, struct mcp_stop *stop, struct mcp_fault *fault)
+{
+    struct client_request request = {.method = "GET", .path = "/v1/leases", .timeout_ms = CLIENT_TIMEOUT_MS};
+    CLEANUP_JSON json_t *leases = mcp_node_ask_json(node, stop, &request, fault);
+    if (!leases)
+        return NULL;
+    const char *id = json_string_value(json_object_get(json_array_get(leases, 0), "id"));
+    if (json_array_size(leases) == 1 && id && session_lease_ok(id))
+        return text_copy(id);
+    mcp_fault_set(fault, !json_is_array(leases)        ? "connection_lost"
+                         : json_array_size(leases) > 1 ? "several_leases"
+                                                       : "no_lease");
+    return NULL;
+}
+
+char *mcp_node_lease(struct mcp_node *node, struct mcp_stop *stop, struct mcp_fault *fault)
+{
+    if (node->lease_option)
+        return text_copy(node->lease_option);
+    pthread_mutex_lock(&node->mutex);
+    char *chosen = text_copy(node->lease);
+    pthread_mutex_unlock(&node->mutex);
+    if (chosen)
+        return chosen;
+    CLEANUP_FREE char *found = only_lease(node, stop, fault);
+    if (!found)
+        return NULL;
+    LOCK_SCOPE(&node->mutex);
+    free(TAKE(node->ended));
+    if (!node->lease)
+        node->lease = TAKE(found);
+    return text_copy(node->lease);
+}
+
+void mcp_node_check_lease(struct mcp_node *node, struct mcp_stop *stop, const char *lease,
+                          struct mcp_fault *fault)
+{
+    static const char *const sure[] = {"bad_request", "untypable",    "frame_changed", "not_paired",
+                                       "node_down",   "unauthorized", "guest_paused",  NULL};
+    for (size_t i = 0; sure[i]; i++)
+        if (strcmp(fault->code, sure[i]) == 0)
+            return;
+    bool ended = strcmp(fault->code, "lease_ended") == 0;
+    if (!ended && !atomic_load(&stop->stopped)) {
+        struct mcp_fault other = MCP_FAULT_INIT;
+        CLEANUP_FREE char *path = text_format("/v1/leases/%s", lease);
+        struct client_request request = {.method = "GET", .path = path, .timeout_ms = CLIENT_TIMEOUT_MS};
+        CLEANUP_JSON json_t *document = mcp_node_ask_json(node, stop, &request, &other);
+        ended = !document && strcmp(other.code, "lease_ended") == 0;
+    }
+    if (!ended)
+        return;
+    mcp_fault_set(fault, "lease_ended");
+    LOCK_SCOPE(&node->mutex);
+    if (same(node->lease, lease) || node->lease_option)
+        forget_lease(node);
+}
+
+void mcp_node_lease_ended(struct mcp_node *node, const char *lease)
+{
+    LOCK_SCOPE(&node->mutex);
+    forget_lease(node);
+    free(node->ended);
+    node->ended = text_copy(lease);
+}
+
+char *mcp_node_ended(struct mcp_node *node)
+{
+    LOCK_SCOPE(&node->mutex);
+    return node->lease ? NULL : text_copy(node->ended);
+}
+
+void mcp_node_stop(struct mcp_node *node, struct mcp_stop *stop)
+{
+    LOCK_SCOPE(&node->mutex);
+    atomic_store(&stop->stopped, true);
+    if (stop->client)
+        client_wake(stop->client);
+}
+
+struct mcp_view mcp_node_view(struct mcp_node *node)
+{
+    LOCK_SCOPE(&node->mutex);
+    return node->view;
+}
+
+void mcp_node_set_view(struct mcp_node *node, const struct mcp_view *view)
+{
+    LOCK_SCOPE(&node->mutex);
+    node->view = *view;
+}

@@ -1,0 +1,418 @@
+#include "mcp/server.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/document.h"
+#include "base/text.h"
+#include "mcp/calls.h"
+#include "mcp/message.h"
+#include "mcp/revision.h"
+#include "mcp/tools.h"
+
+/* Keys of _meta in the stateless era. */
+#define META_VERSION      "io.modelcontextprotocol/protocolVersion"
+#define META_CAPABILITIES "io.modelcontextprotocol/clientCapabilities"
+#define META_SERVER       "io.modelcontextprotocol/serverInfo"
+
+/* The list of tools is that of the program: it may be kept for an hour, by everybody. */
+enum { LIST_TTL_MS = 3600 * 1000 };
+
+struct mcp_server {
+    struct mcp_calls *calls;
+    mcp_write *write;
+    void *write_context;
+    const struct mcp_revision
+        *session;          /* agreed on by initialize; NULL before. Of the reading thread alone */
+    pthread_mutex_t mutex; /* guards writing and the batches */
+};
+
+/* An array of messages (2025-03-26): its answers go out together when the last is there. */
+struct mcp_batch {
+    json_t *answers; /* owned */
+    size_t awaited;  /* answers to come, and one for the reading of the array itself */
+};
+
+/* Called with the mutex held. */
+static void write_message(struct mcp_server *server, const json_t *message)
+{
+    server->write(server->write_context, document_text(message));
+}
+
+/* One answer less to wait for. Called with the mutex held. */
+static void batch_done(struct mcp_server *server, struct mcp_batch *batch)
+{
+    if (--batch->awaited > 0)
+        return;
+    if (json_array_size(batch->answers) > 0)
+        write_message(server, batch->answers);
+    json_decref(batch->answers);
+    free(batch);
+}
+
+/* Sends an answer, at once or with its batch. A reference that is taken over. */
+static void reply(struct mcp_server *server, struct mcp_batch *batch, json_t *answer)
+{
+    LOCK_SCOPE(&server->mutex);
+    if (batch)
+        json_array_append(batch->answers, answer);
+    else
+        write_message(server, answer);
+    json_decref(answer);
+}
+
+static void reply_error(struct mcp_server *server, struct mcp_batch *batch, const json_t *id,
+                        enum mcp_code code, const char *sentence)
+{
+    reply(server, batch, mcp_error(id, code, sentence, NULL));
+}
+
+static json_t *server_info(const struct mcp_revision *revision)
+{
+    json_t *info = json_pack("{s:s, s:s}", "name", "berthos", "version", BERTHOS_VERSION);
+    if (revision->structured)
+        json_object_set_new(info, "title", json_string("Berthos desktop"));
+    if (revision->described_server)
+        json_object_set_new(info, "description",
+                            json_string("Eyes and hands on a leased Linux desktop without a network"));
+    return info;
+}
+
+/* Adds what the revision wants in each result. */
+static json_t *dress(json_t *result, const struct mcp_revision *revision)
+{
+    if (!revision->stateless)
+        return result;
+    json_t *meta = json_object_get(result, "_meta");
+    if (!meta) {
+        meta = json_object();
+        json_object_set_new(result, "_meta", meta);
+    }
+    json_object_set_new(meta, META_SERVER, server_info(revision));
+    json_object_set_new(result, "resultType", json_string("complete"));
+    return result;
+}
+
+static json_t *cacheable(json_t *result, const struct mcp_revision *revision)
+{
+    if (revision->stateless) {
+        json_object_set_new(result, "ttlMs", json_integer(LIST_TTL_MS));
+        json_object_set_new(result, "cacheScope", json_string("public"));
+    }
+    return result;
+}
+
+/* What a request is answered by; borrowed. */
+struct exchange {
+    struct mcp_server *server;
+    struct mcp_batch *batch;
+    const struct mcp_message *message;
+    const struct mcp_revision *revision; /* NULL where nothing has been agreed on */
+};
+
+static void answer(const struct exchange *exchange, json_t *result)
+{
+    reply(exchange->server, exchange->batch,
+          mcp_answer(exchange->message->id, dress(result, exchange->revision)));
+}
+
+static void refuse(const struct exchange *exchange, enum mcp_code code, const char *sentence)
+{
+    reply_error(exchange->server, exchange->batch, exchange->message->id, code, sentence);
+}
+
+static void initialize(const struct exchange *exchange)
+{
+    const char *asked = json_string_value(json_object_get(exchange->message->params, "protocolVersion"));
+    if (exchange->batch) {
+        refuse(exchange, MCP_INVALID_REQUEST, "initialize does not come in a batch");
+        return;
+    }
+    if (!asked) {
+        refuse(exchange, MCP_INVALID_PARAMS, "initialize needs the string \"protocolVersion\"");
+        return;
+    }
+    const struct mcp_revision *revision = mcp_revision_find(asked);
+    if (!revision || revision->stateless)
+        revision = mcp_revision_latest_initialized();
+    exchange->server->session = revision;
+    json_t *result =
+        json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", revision->name, "capabilities", "tools",
+                  "serverInfo", server_info(revision), "instructions", mcp_tools_instructions());
+    reply(exchange->server, NULL, mcp_answer(exchange->message->id, result));
+}
+
+static void ping(const struct exchange *exchange)
+{
+    answer(exchange, json_object());
+}
+
+static void discover(const struct exchange *exchange)
+{
+    json_t *result = json_pack("{s:o, s:{s:{}}, s:s}", "supportedVersions", mcp_revision_names(),
+                               "capabilities", "tools", "instructions", mcp_tools_instructions());
+    answer(exchange, cacheable(result, exchange->revision));
+}
+
+static void list_tools(const struct exchange *exchange)
+{
+    const json_t *cursor = json_object_get(exchange->message->params, "cursor");
+    if (cursor && !json_is_null(cursor)) {
+        refuse(exchange, MCP_INVALID_PARAMS, "there is one page of tools, and so no cursor");
+        return;
+    }
+    answer(exchange, cacheable(mcp_tools_list(exchange->revision), exchange->revision));
+}
+
+static void call_tool(const struct exchange *exchange)
+{
+    const json_t *params = exchange->message->params;
+    struct mcp_server *server = exchange->server;
+    const char *name = json_string_value(json_object_get(params, "name"));
+    json_t *arguments = json_object_get(params, "arguments");
+    json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
+    const struct mcp_tool *tool = name ? mcp_tool_find(name) : NULL;
+    if (!tool) {
+        CLEANUP_FREE char *sentence = name ? text_format("Unknown tool: %.64s", name) : NULL;
+        refuse(exchange, MCP_INVALID_PARAMS, sentence ? sentence : "tools/call needs the string \"name\"");
+        return;
+    }
+    if (arguments && !json_is_object(arguments) && !json_is_null(arguments)) {
+        refuse(exchange, MCP_INVALID_PARAMS, "\"arguments\" must be an object");
+        return;
+    }
+    if (mcp_calls_has(server->calls, exchange->message->id)) {
+        refuse(exchange, MCP_INVALID_REQUEST, "a call with this id is still under way");
+        return;
+    }
+    struct mcp_call *call = calloc(1, sizeof *call);
+    if (!call)
+        abort();
+    call->id = json_incref((json_t *)exchange->message->id);
+    call->arguments = json_is_object(arguments) ? json_incref(arguments) : NULL;
+    call->token = mcp_id_valid(token) ? json_incref(token) : NULL;
+    call->tool = tool;
+    call->revision = exchange->revision;
+    call->batch = exchange->batch;
+    if (call->batch) {
+        LOCK_SCOPE(&server->mutex);
+        call->batch->awaited++;
+    }
+    if (mcp_calls_add(server->calls, call))
+        return;
+    struct mcp_fault fault = MCP_FAULT_INIT;
+    mcp_fault_set(&fault, "too_many");
+    answer(exchange, mcp_fault_result(&fault));
+    if (call->batch) {
+        LOCK_SCOPE(&server->mutex);
+        call->batch->awaited--; /* not the last: the array itself is still being read */
+    }
+    mcp_call_free(call);
+}
+
+/* Which requests there are, and in which era. */
+static const struct {
+    const char *method;
+    bool initialized, stateless;
+    void (*serve)(const struct exchange *exchange);
+} methods[] = {
+    {"ping", true, false, ping},
+    {"server/discover", false, true, discover},
+    {"tools/list", true, true, list_tools},
+    {"tools/call", true, true, call_tool},
+};
+
+static void serve(const struct exchange *exchange)
+{
+    for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
+        if (strcmp(methods[i].method, exchange->message->method) == 0 &&
+            (exchange->revision->stateless ? methods[i].stateless : methods[i].initialized)) {
+            methods[i].serve(exchange);
+            return;
+        }
+    CLEANUP_FREE char *sentence = text_format("Method not found: %.64s", exchange->message->method);
+    refuse(exchange, MCP_METHOD_NOT_FOUND, sentence);
+}
+
+/* A request that says of which revision it is. */
+static void serve_stateless(struct exchange *exchange, const json_t *meta)
+{
+    const char *name = json_string_value(json_object_get(meta, META_VERSION));
+    if (!name) {
+        refuse(exchange, MCP_INVALID_PARAMS, "_meta needs the string \"" META_VERSION "\"");
+        return;
+    }
+    const struct mcp_revision *revision = mcp_revision_find(name);
+    if (!revision || !revision->stateless) {
+        json_t *data = json_pack("{s:o, s:s}", "supported", mcp_revision_names(), "requested", name);
+        reply(
+            exchange->server, exchange->batch,
+            mcp_error(exchange->message->id, MCP_UNSUPPORTED_VERSION, "Unsupported protocol version", data));
+        return;
+    }
+    if (exchange->batch) {
+        refuse(exchange, MCP_INVALID_REQUEST, "this revision of the protocol has no batches");
+        return;
+    }
+    if (!json_is_object(json_object_get(meta, META_CAPABILITIES))) {
+        refuse(exchange, MCP_INVALID_PARAMS, "_meta needs the object \"" META_CAPABILITIES "\"");
+        return;
+    }
+    exchange->revision = revision;
+    serve(exchange);
+}
+
+static void serve_request(struct mcp_server *server, struct mcp_batch *batch,
+                          const struct mcp_message *message)
+{
+    struct exchange exchange = {
+        .server = server, .batch = batch, .message = message, .revision = server->session};
+    const json_t *meta = json_object_get(message->params, "_meta");
+    static const struct mcp_revision none = {.name = ""};
+    if (json_object_get(meta, META_VERSION) || json_object_get(meta, META_CAPABILITIES)) {
+        serve_stateless(&exchange, meta);
+    } else if (strcmp(message->method, "initialize") == 0) {
+        initialize(&exchange);
+    } else if (exchange.revision) {
+        serve(&exchange);
+    } else if (strcmp(message->method, "ping") == 0) { /* may come before initialize */
+        exchange.revision = &none;
+        ping(&exchange);
+    } else {
+        refuse(&exchange, MCP_INVALID_PARAMS,
+               "no initialize came before, and _meta lacks \"" META_VERSION "\": one of them is needed");
+    }
+}
+
+static void take_notification(struct mcp_server *server, const struct mcp_message *message)
+{
+    const json_t *id = json_object_get(message->params, "requestId");
+    if (strcmp(message->method, "notifications/cancelled") == 0 && mcp_id_valid(id))
+        mcp_calls_cancel(server->calls, id);
+}
+
+static void take_message(struct mcp_server *server, struct mcp_batch *batch, const json_t *value)
+{
+    struct mcp_message message = mcp_message_read(value);
+    switch (message.kind) {
+    case MCP_REQUEST:
+        serve_request(server, batch, &message);
+        break;
+    case MCP_NOTIFICATION:
+        take_notification(server, &message);
+        break;
+    case MCP_RESPONSE: /* we ask for nothing */
+        break;
+    case MCP_INVALID:
+        reply_error(server, batch, message.id, MCP_INVALID_REQUEST, message.fault);
+        break;
+    }
+}
+
+static void take_batch(struct mcp_server *server, const json_t *array)
+{
+    if (!server->session || !server->session->batches) {
+        reply_error(server, NULL, NULL, MCP_INVALID_REQUEST, "this revision of the protocol has no batches");
+        return;
+    }
+    if (json_array_size(array) == 0) {
+        reply_error(server, NULL, NULL, MCP_INVALID_REQUEST, "a batch has at least one message");
+        return;
+    }
+    struct mcp_batch *batch = calloc(1, sizeof *batch);
+    if (!batch)
+        abort();
+    batch->answers = json_array();
+    batch->awaited = 1;
+    for (size_t i = 0; i < json_array_size(array); i++)
+        take_message(server, batch, json_array_get(array, i));
+    LOCK_SCOPE(&server->mutex);
+    batch_done(server, batch);
+}
+
+void mcp_server_line(struct mcp_server *server, const char *line, size_t size)
+{
+    size_t blank = 0;
+    while (blank < size && strchr(" \t\r", line[blank]) && line[blank])
+        blank++;
+    if (blank == size)
+        return;
+    /* Any value is JSON; that a number is no message is another fault than to be no JSON. */
+    CLEANUP_JSON json_t *value = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
+    if (!value)
+        reply_error(server, NULL, NULL, MCP_PARSE_ERROR, "a line is one JSON value, and this is none");
+    else if (json_is_array(value))
+        take_batch(server, value);
+    else
+        take_message(server, NULL, value);
+}
+
+void mcp_server_long_line(struct mcp_server *server)
+{
+    reply_error(server, NULL, NULL, MCP_INVALID_REQUEST, "a line is at most 1 MiB; this one was dropped");
+}
+
+/* A call is done; `result` is NULL where it was cancelled. */
+static void call_done(void *context, struct mcp_call *call, json_t *result)
+{
+    struct mcp_server *server = context;
+    if (result)
+        reply(server, call->batch, mcp_answer(call->id, dress(result, call->revision)));
+    if (call->batch) {
+        LOCK_SCOPE(&server->mutex);
+        batch_done(server, call->batch);
+    }
+}
+
+static void call_progress(void *context, const struct mcp_call *call)
+{
+    struct mcp_server *server = context;
+    int64_t passed_ms = clock_monotonic_ms() - call->started_ms;
+    if (call->duration_ms > 0 && passed_ms >= call->duration_ms)
+        return; /* progress goes on to the total, not beyond */
+    json_t *params = json_pack("{s:O, s:I}", "progressToken", call->token, "progress", (json_int_t)passed_ms);
+    int passed_s = (int)(passed_ms / 1000), total_s = (int)(call->duration_ms / 1000);
+    CLEANUP_FREE char *text =
+        total_s ? text_format("%d s of at most %d s", passed_s, total_s) : text_format("%d s", passed_s);
+    if (call->duration_ms > 0)
+        json_object_set_new(params, "total", json_integer(call->duration_ms));
+    if (call->revision->annotations)
+        json_object_set_new(params, "message", json_string(text));
+    CLEANUP_JSON json_t *message =
+        json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", "notifications/progress", "params", params);
+    LOCK_SCOPE(&server->mutex);
+    write_message(server, message);
+}
+
+struct mcp_server *mcp_server_new(struct mcp_node *node, unsigned threads, mcp_write *write, void *context)
+{
+    struct mcp_server *server = calloc(1, sizeof *server);
+    if (!server)
+        abort();
+    server->write = write;
+    server->write_context = context;
+    pthread_mutex_init(&server->mutex, NULL);
+    server->calls = mcp_calls_new(node, threads, call_done, call_progress, server);
+    return server;
+}
+
+bool mcp_server_wait(struct mcp_server *server, int64_t deadline_ms)
+{
+    return mcp_calls_wait(server->calls, deadline_ms);
+}
+
+void mcp_server_stop(struct mcp_server *server)
+{
+    mcp_calls_stop(server->calls);
+}
+
+void mcp_server_free(struct mcp_server *server)
+{
+    if (!server)
+        return;
+    mcp_calls_free(server->calls);
+    pthread_mutex_destroy(&server->mutex);
+    free(server);
+}

@@ -1,0 +1,111 @@
+#include "mcp/view.h"
+
+/* The short edge that goes with a long one: rounded, a half down. */
+static int32_t short_edge(int32_t longer, int32_t shorter, int32_t edge)
+{
+    int64_t twice = 2 * (int64_t)shorter * edge;
+    return twice > longer ? (int32_t)((twice + longer - 1) / (2 * (int64_t)longer)) : 1;
+}
+
+static int32_t tiles(int32_t length)
+{
+    return (length + MCP_TILE - 1) / MCP_TILE;
+}
+
+bool mcp_view_fits(int32_t width, int32_t height)
+{
+    return width <= MCP_EDGE_MAX && height <= MCP_EDGE_MAX && tiles(width) * tiles(height) <= MCP_TILES_MAX;
+}
+
+int32_t mcp_view_edge(int32_t width, int32_t height)
+{
+    int32_t longer = width > height ? width : height;
+    int32_t shorter = width > height ? height : width;
+    int32_t edge = longer < MCP_EDGE_MAX ? longer : MCP_EDGE_MAX;
+    while (edge > 1 && !mcp_view_fits(edge, short_edge(longer, shorter, edge)))
+        edge--;
+    return edge;
+}
+
+struct mcp_view mcp_view_of(int32_t frame_width, int32_t frame_height)
+{
+    int32_t edge = mcp_view_edge(frame_width, frame_height);
+    bool wide = frame_width >= frame_height;
+    return (struct mcp_view){
+        .frame_width = frame_width,
+        .frame_height = frame_height,
+        .picture_width = wide ? edge : short_edge(frame_height, frame_width, edge),
+        .picture_height = wide ? short_edge(frame_width, frame_height, edge) : edge,
+    };
+}
+
+static int32_t longer_of(int32_t width, int32_t height)
+{
+    return width > height ? width : height;
+}
+
+/* The scale as a fraction: part / whole. */
+static void scale_of(const struct mcp_view *view, int32_t *part, int32_t *whole)
+{
+    *part = longer_of(view->picture_width, view->picture_height);
+    *whole = longer_of(view->frame_width, view->frame_height);
+}
+
+double mcp_view_scale(const struct mcp_view *view)
+{
+    int32_t part, whole;
+    scale_of(view, &part, &whole);
+    return (double)part / whole;
+}
+
+/* Where the middle of pixel `at` lies when all is made `to / from` times as large. */
+static int32_t middle(int32_t at, int32_t from, int32_t to, int32_t count)
+{
+    int64_t there = ((int64_t)at * 2 + 1) * to / ((int64_t)from * 2);
+    return there >= count ? count - 1 : (int32_t)there;
+}
+
+void mcp_view_to_screen(const struct mcp_view *view, int32_t *x, int32_t *y)
+{
+    int32_t part, whole;
+    scale_of(view, &part, &whole);
+    *x = middle(*x, part, whole, view->frame_width);
+    *y = middle(*y, part, whole, view->frame_height);
+}
+
+void mcp_view_to_picture(const struct mcp_view *view, int32_t *x, int32_t *y)
+{
+    int32_t part, whole;
+    scale_of(view, &part, &whole);
+    *x = middle(*x, whole, part, view->picture_width);
+    *y = middle(*y, whole, part, view->picture_height);
+}
+
+/* An interval, made `to / from` times as large, and so that it covers all of it within `count`. */
+static void cover(int32_t *at, int32_t *length, int32_t from, int32_t to, int32_t count)
+{
+    int64_t start = (int64_t)*at * to / from;
+    int64_t end = (((int64_t)*at + *length) * to + from - 1) / from;
+    start = start >= count ? count - 1 : start;
+    end = end > count ? count : end;
+    *at = (int32_t)start;
+    *length = (int32_t)(end > start ? end - start : 1);
+}
+
+struct mcp_box mcp_view_box_to_screen(const struct mcp_view *view, struct mcp_box box)
+{
+    int32_t part, whole;
+    scale_of(view, &part, &whole);
+    cover(&box.x, &box.width, part, whole, view->frame_width);
+    cover(&box.y, &box.height, part, whole, view->frame_height);
+    return box;
+}
+
+struct mcp_box mcp_view_box_to_picture(const struct mcp_view *view, struct mcp_box box)
+{
+    int32_t part, whole;
+    scale_of(view, &part, &whole);
+    cover(&box.x, &box.width, whole, part, view->picture_width);
+    cover(&box.y, &box.height, whole, part, view->picture_height);
+    return box;
+}

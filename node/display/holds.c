@@ -1,0 +1,166 @@
+#include "display/holds.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sync.h"
+
+struct holder {
+    struct holds *holds;
+    struct holder *next;
+    uint32_t keys[HOLDS_KEYS_MAX]; /* in the order they went down */
+    size_t count;
+    uint8_t buttons; /* RFB button mask */
+};
+
+struct holds {
+    pthread_mutex_t mutex; /* guards all below and every holder; no other lock is taken under it */
+    struct holder *holders;
+    int32_t x, y;  /* pixels; -1 before the first move */
+    bool pressing; /* the node's session presses keys */
+    int *waiting;  /* descriptors to close when it has none down; owned */
+    size_t waiting_count;
+};
+
+struct holds *holds_new(void)
+{
+    struct holds *holds = calloc(1, sizeof *holds);
+    if (!holds)
+        abort();
+    pthread_mutex_init(&holds->mutex, NULL);
+    holds->x = holds->y = -1;
+    return holds;
+}
+
+void holds_free(struct holds *holds)
+{
+    if (!holds)
+        return;
+    holds_sweep(holds);
+    pthread_mutex_destroy(&holds->mutex);
+    free(holds);
+}
+
+struct holder *holds_join(struct holds *holds)
+{
+    struct holder *holder = calloc(1, sizeof *holder);
+    if (!holder)
+        abort();
+    holder->holds = holds;
+    LOCK_SCOPE(&holds->mutex);
+    holder->next = holds->holders;
+    holds->holders = holder;
+    return holder;
+}
+
+void holds_leave(struct holder *holder)
+{
+    struct holds *holds = holder->holds;
+    pthread_mutex_lock(&holds->mutex);
+    struct holder **link = &holds->holders;
+    while (*link != holder)
+        link = &(*link)->next;
+    *link = holder->next;
+    pthread_mutex_unlock(&holds->mutex);
+    free(holder);
+}
+
+static size_t find(const uint32_t *keys, size_t count, uint32_t key)
+{
+    size_t at = 0;
+    while (at < count && keys[at] != key)
+        at++;
+    return at;
+}
+
+bool holds_key(struct holder *holder, uint32_t key, bool down)
+{
+    LOCK_SCOPE(&holder->holds->mutex);
+    size_t at = find(holder->keys, holder->count, key);
+    bool held = at < holder->count;
+    if (down && !held) {
+        if (holder->count == HOLDS_KEYS_MAX)
+            return false;
+        holder->keys[holder->count++] = key;
+    }
+    if (!down && held) {
+        holder->count--;
+        memmove(holder->keys + at, holder->keys + at + 1, (holder->count - at) * sizeof holder->keys[0]);
+    }
+    return true;
+}
+
+void holds_pointer(struct holder *holder, int32_t x, int32_t y, uint8_t buttons)
+{
+    LOCK_SCOPE(&holder->holds->mutex);
+    holder->buttons = buttons;
+    holder->holds->x = x;
+    holder->holds->y = y;
+}
+
+bool holds_position(struct holds *holds, int32_t *x, int32_t *y)
+{
+    LOCK_SCOPE(&holds->mutex);
+    if (holds->x < 0)
+        return false;
+    *x = holds->x;
+    *y = holds->y;
+    return true;
+}
+
+size_t holds_mine(struct holder *holder, uint32_t keys[HOLDS_KEYS_MAX], uint8_t *buttons)
+{
+    LOCK_SCOPE(&holder->holds->mutex);
+    memcpy(keys, holder->keys, holder->count * sizeof keys[0]);
+    *buttons = holder->buttons;
+    return holder->count;
+}
+
+size_t holds_others(struct holder *holder, uint32_t *keys, size_t max)
+{
+    size_t count = 0;
+    LOCK_SCOPE(&holder->holds->mutex);
+    for (struct holder *other = holder->holds->holders; other; other = other->next)
+        for (size_t i = 0; other != holder && i < other->count && count < max; i++)
+            if (find(keys, count, other->keys[i]) == count)
+                keys[count++] = other->keys[i];
+    return count;
+}
+
+void holds_close(struct holds *holds, int fd)
+{
+    LOCK_SCOPE(&holds->mutex);
+    if (!holds->pressing) {
+        close(fd);
+        return;
+    }
+    int *more = reallocarray(holds->waiting, holds->waiting_count + 1, sizeof *more);
+    if (!more)
+        abort();
+    holds->waiting = more;
+    holds->waiting[holds->waiting_count++] = fd;
+}
+
+bool holds_waiting(struct holds *holds)
+{
+    LOCK_SCOPE(&holds->mutex);
+    return holds->waiting_count > 0;
+}
+
+void holds_sweep(struct holds *holds)
+{
+    LOCK_SCOPE(&holds->mutex);
+    while (holds->waiting_count > 0)
+        close(holds->waiting[--holds->waiting_count]);
+    free(TAKE(holds->waiting));
+}
+
+void holds_press(struct holds *holds, bool pressing)
+{
+    pthread_mutex_lock(&holds->mutex);
+    holds->pressing = pressing;
+    pthread_mutex_unlock(&holds->mutex);
+    if (!pressing)
+        holds_sweep(holds);
+}

@@ -1,0 +1,68 @@
+/*
+ * Who holds which keys and buttons down on one guest, and where its pointer is: the node's own session and
+ * every viewer tell it here, so that each knows what is down, and what nobody holds any more can be released.
+ *
+ * All functions may be called from any thread and none blocks.
+ */
+#ifndef BERTHOS_DISPLAY_HOLDS_H
+#define BERTHOS_DISPLAY_HOLDS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+
+/* As many keys as one party may hold; more go unnoticed up to here and are refused by who asks. */
+#define HOLDS_KEYS_MAX 32
+
+/*
+ * A key as RFB names it: the XT scancode of QEMU's extended key event (1..255, scancode.h), or, from viewers
+ * that cannot send that, an X keysym with this bit.
+ */
+#define HOLDS_KEYSYM (1u << 31)
+
+struct holds;  /* opaque: one guest */
+struct holder; /* opaque: one party, the node's session or a viewer */
+
+/* *Owned*: holds_free(), when no holder is left. Never NULL. */
+struct holds *holds_new(void);
+void holds_free(struct holds *holds);
+CLEANUP_DEFINE(holds, struct holds *, holds_free);
+
+/* A party comes and goes. holds_leave() forgets what it held; take what must be released first. */
+struct holder *holds_join(struct holds *holds);
+void holds_leave(struct holder *holder);
+
+/* Notes that the party has pressed or released a key. False when it holds HOLDS_KEYS_MAX already. */
+bool holds_key(struct holder *holder, uint32_t key, bool down);
+
+/* Notes the party's pointer message: position in pixels and RFB button mask. */
+void holds_pointer(struct holder *holder, int32_t x, int32_t y, uint8_t buttons);
+
+/* Where the guest's pointer was put last by anybody; false when nobody has moved it. */
+bool holds_position(struct holds *holds, int32_t *x, int32_t *y);
+
+/* The keys that the party holds, in the order they went down, and its buttons. Returns how many keys. */
+size_t holds_mine(struct holder *holder, uint32_t keys[HOLDS_KEYS_MAX], uint8_t *buttons);
+
+/* The keys that any other party holds, each once, at most `max`. Returns how many. */
+size_t holds_others(struct holder *holder, uint32_t *keys, size_t max);
+
+/*
+ * Closes a connection to the guest's VNC server (*transferred*). QEMU releases every key of everybody when
+ * any of its connections ends (*seen* with 7.2), so while the node's session presses keys that waits for its
+ * next moment without a key down. Viewers end theirs by this and never by close().
+ */
+void holds_close(struct holds *holds, int fd);
+
+/* For the node's session: it begins to press keys, or is done. */
+void holds_press(struct holds *holds, bool pressing);
+
+/* Whether a connection waits to be closed. */
+bool holds_waiting(struct holds *holds);
+
+/* For the node's session, at a moment without a key down: closes what waits. */
+void holds_sweep(struct holds *holds);
+
+#endif

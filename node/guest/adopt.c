@@ -1,0 +1,137 @@
+/* What a node does with a guest that it did not start itself in this run: pause, resume, inspect again. */
+#include <libvirt/virterror.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "guest/call.h"
+#include "guest/guest.h"
+#include "guest/inspect.h"
+#include "guest/xml.h"
+
+struct adopt_state {
+    char uuid[VIR_UUID_STRING_BUFLEN];
+    bool run;  /* resume instead of pause */
+    char *xml; /* out */
+};
+
+static void clear_adopt(void *state)
+{
+    struct adopt_state *adopt = state;
+    free(adopt->xml);
+}
+
+static struct adopt_state *new_adopt(const char *uuid)
+{
+    struct adopt_state *state = call_new(sizeof *state, clear_adopt);
+    snprintf(state->uuid, sizeof state->uuid, "%s", uuid);
+    return state;
+}
+
+static int set_running(virConnectPtr connection, void *state, struct error *err)
+{
+    struct adopt_state *adopt = state;
+    int now, reason;
+    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, adopt->uuid, err);
+    if (!domain)
+        return -1;
+    if (virDomainGetState(domain, &now, &reason, 0) < 0)
+        return call_libvirt_error(ERROR_HYPERVISOR, err, "cannot ask for the guest's state");
+    bool running = now == VIR_DOMAIN_RUNNING || now == VIR_DOMAIN_BLOCKED;
+    if (running == adopt->run)
+        return 0;
+    if ((adopt->run ? virDomainResume(domain) : virDomainSuspend(domain)) < 0)
+        return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot %s the guest",
+                                  adopt->run ? "resume" : "pause");
+    return 0;
+}
+
+int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+{
+    CLEANUP_CALL struct adopt_state *state = new_adopt(uuid);
+    return hypervisor_call(hypervisor, "pause the guest", set_running, state, timeout_ms, err);
+}
+
+int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+{
+    CLEANUP_CALL struct adopt_state *state = new_adopt(uuid);
+    state->run = true;
+    return hypervisor_call(hypervisor, "resume the guest", set_running, state, timeout_ms, err);
+}
+
+static int read_xml(virConnectPtr connection, void *state, struct error *err)
+{
+    struct adopt_state *adopt = state;
+    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, adopt->uuid, err);
+    if (!domain)
+        return -1;
+    adopt->xml = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_SECURE);
+    return adopt->xml ? 0 : call_libvirt_error(ERROR_HYPERVISOR, err, "cannot read the guest's XML");
+}
+
+/* What an image and a hypervisor decided when the domain was made; all strings but one are owned. */
+struct found {
+    char *emulator, *machine, *qemu_label, *kernel, *initrd, *cmdline, *base, *width, *height;
+};
+
+static void clear_found(struct found *found)
+{
+    char **strings[] = {&found->emulator, &found->machine, &found->qemu_label, &found->kernel, &found->initrd,
+                        &found->cmdline,  &found->base,    &found->width,      &found->height};
+    for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
+        free(TAKE(*strings[i]));
+}
+
+/* A file directly in the folder. */
+static bool lies_in(const char *path, const char *folder)
+{
+    size_t length = strlen(folder);
+    return path && strncmp(path, folder, length) == 0 && path[length] == '/' && path[length + 1] != '.' &&
+           !strchr(path + length + 1, '/');
+}
+
+static int read_found(const char *xml, const char *image_dir, struct found *found, struct error *err)
+{
+    CLEANUP_XML xmlDoc *doc = guest_xml_parse(xml, "the guest's XML", err);
+    if (!doc)
+        return -1;
+    found->emulator = guest_xml_string(doc, "string(/domain/devices/emulator)");
+    found->machine = guest_xml_string(doc, "string(/domain/os/type/@machine)");
+    found->qemu_label = guest_xml_string(doc, "string(/domain/seclabel[@model='dac']/label)");
+    found->kernel = guest_xml_string(doc, "string(/domain/os/kernel)");
+    found->initrd = guest_xml_string(doc, "string(/domain/os/initrd)");
+    found->cmdline = guest_xml_string(doc, "string(/domain/os/cmdline)");
+    found->base = guest_xml_string(doc, "string(/domain/devices/disk/backingStore/source/@file)");
+    found->width = guest_xml_string(doc, "string(/domain/devices/video/model/resolution/@x)");
+    found->height = guest_xml_string(doc, "string(/domain/devices/video/model/resolution/@y)");
+    if (!lies_in(found->kernel, image_dir) || !lies_in(found->initrd, image_dir) ||
+        !lies_in(found->base, image_dir))
+        return error_set(err, ERROR_GUEST_FAILED, "the guest was not started from an image in %s", image_dir);
+    return 0;
+}
+
+int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *known, const char *image_dir,
+                        int64_t timeout_ms, struct error *err)
+{
+    CLEANUP(clear_found) struct found found = {0};
+    CLEANUP_CALL struct adopt_state *state = new_adopt(known->uuid);
+    if (hypervisor_call(hypervisor, "read the guest's XML", read_xml, state, timeout_ms, err) < 0 ||
+        read_found(state->xml, image_dir, &found, err) < 0)
+        return -1;
+    struct guest_spec spec = *known;
+    int64_t width = 0, height = 0;
+    if (!found.emulator || !found.machine || !found.cmdline || !found.width || !found.height ||
+        !text_to_integer(found.width, 1, UINT16_MAX, &width) ||
+        !text_to_integer(found.height, 1, UINT16_MAX, &height))
+        return error_set(err, ERROR_GUEST_FAILED, "the guest's XML is not that of a lease");
+    spec.emulator = found.emulator;
+    spec.machine = found.machine;
+    spec.qemu_label = found.qemu_label;
+    spec.kernel = found.kernel;
+    spec.initrd = found.initrd;
+    spec.cmdline = found.cmdline;
+    spec.base = found.base;
+    spec.width = (uint32_t)width;
+    spec.height = (uint32_t)height;
+    return domain_inspect(state->xml, &spec, err);
+}

@@ -1,0 +1,47 @@
+/* Who may call what: the token of a request against the capability that its route asks for. */
+#include "http/http.h"
+
+#include <strings.h>
+
+#include "http/routes.h"
+#include "protocol/error.h"
+#include "web/server.h"
+
+enum { CONNECTIONS_MAX = 320 };
+
+static int authorize(struct exchange *exchange, const struct route *route, struct error *err)
+{
+    const char *header = exchange_header(exchange, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (!header || strncasecmp(header, "Bearer ", 7) != 0)
+        return error_set(err, ERROR_UNAUTHORIZED,
+                         "this needs a token (Authorization: Bearer ...); pair first: berth pair");
+    if (!pairing_check(http_context(exchange)->pairing, header + 7, &exchange->grant))
+        return error_set(err, ERROR_UNAUTHORIZED, "this token is not known here; pair again: berth pair");
+    if (!(exchange->grant.capabilities & route->auth))
+        return error_set(err, ERROR_UNAUTHORIZED, "this token has not the capability \"%s\"",
+                         route->auth == AUTH_OPERATOR ? "operator" : "lease");
+    return 0;
+}
+
+static void refused(struct exchange *exchange, const struct error *reason)
+{
+    audit_write_refusal(http_context(exchange)->audit, "refused",
+                        json_pack("{s:s, s:s, s:s}", "method", exchange->method, "path", exchange->path,
+                                  "code", protocol_error_word(reason->code)));
+}
+
+struct web_server *http_server_start(const struct http_context *context, uint16_t port, struct error *err)
+{
+    static const struct route *const tables[] = {routes_node, routes_pairing, routes_leases, routes_screen,
+                                                 NULL};
+    struct web_options options = {
+        .bind = context->bind,
+        .port = port,
+        .tables = tables,
+        .context = (void *)context,
+        .connections_max = CONNECTIONS_MAX,
+        .authorize = authorize,
+        .refused = refused,
+    };
+    return web_server_start(&options, err);
+}

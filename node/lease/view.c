@@ -1,0 +1,87 @@
+/* The guest view of a lease: what it may do with the lease, and when it is there. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "guest/guest.h"
+#include "lease/berth.h"
+
+enum { OPEN_TIMEOUT_MS = 5000 };
+
+/* Who may use the view is the view's to say; the lease itself is named by its id. */
+static const struct pairing_grant everybody = {.capabilities = CAPABILITY_OPERATOR};
+
+static struct picture *look(void *context, const struct picture_request *request, struct cancel *cancel,
+                            struct error *err)
+{
+    const struct berth_view *view = context;
+    return leases_look(view->leases, view->id, &everybody, request, cancel, err);
+}
+
+static int act(void *context, const struct display_request *request, struct cancel *cancel,
+               struct display_outcome *outcome, struct error *err)
+{
+    const struct berth_view *view = context;
+    return leases_perform(view->leases, view->id, &everybody, request, cancel, outcome, err);
+}
+
+static int changes(void *context, uint64_t since, struct display_changes *found, struct error *err)
+{
+    const struct berth_view *view = context;
+    return leases_changes(view->leases, view->id, &everybody, since, found, err);
+}
+
+/* The berth's next guest has the same UUID, but by then this view is gone: its end waits for us. */
+static int open_display(void *context, struct error *err)
+{
+    const struct berth_view *view = context;
+    struct lease_document lease;
+    if (leases_get(view->leases, view->id, &everybody, &lease, err) < 0)
+        return -1;
+    return guest_open_display(view->leases->options.hypervisor, view->berth->uuid, OPEN_TIMEOUT_MS, err);
+}
+
+struct berth_view *berth_view_open(struct leases *leases, struct berth *berth,
+                                   const struct journal_record *record, int64_t expires_boot_ms,
+                                   struct error *err)
+{
+    struct berth_view *view = calloc(1, sizeof *view);
+    if (!view) {
+        error_set(err, ERROR_INTERNAL, "cannot open the guest view: out of memory");
+        return NULL;
+    }
+    view->leases = leases;
+    view->berth = berth;
+    memcpy(view->id, record->id, sizeof view->id);
+    view->view = view_open(
+        &(struct view_options){
+            .lease_id = record->id,
+            .owner = record->owner,
+            .expires_ms = record->expires_ms,
+            .expires_boot_ms = expires_boot_ms,
+            .assets = leases->options.view_assets,
+            .pairing = leases->options.pairing,
+            .holds = berth->holds,
+            .screen = {.context = view, .look = look, .act = act, .changes = changes},
+            .open_display = open_display,
+            .context = view,
+        },
+        err);
+    if (view->view)
+        return view;
+    free(view);
+    return NULL;
+}
+
+void berth_view_end(struct berth_view *view, enum lease_reason reason)
+{
+    if (view)
+        view_end(view->view, reason == REASON_OPERATOR ? VIEW_NODE_STOPPING : VIEW_LEASE_ENDED);
+}
+
+void berth_view_free(struct berth_view *view)
+{
+    if (!view)
+        return;
+    view_free(view->view);
+    free(view);
+}

@@ -1,0 +1,104 @@
+#include "view/view.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "view/routes.h"
+
+/* A page holds a few connections open; with eight viewers and what else looks on. */
+enum { CONNECTIONS_MAX = 96 };
+
+static const char *const mode_words[] = {[VIEW_CONTROL] = "control", [VIEW_WATCH] = "watch"};
+
+const char *view_mode_word(enum view_mode mode)
+{
+    return mode_words[mode == VIEW_WATCH];
+}
+
+bool view_mode_from(const char *word, enum view_mode *mode)
+{
+    for (unsigned i = 0; i < 2; i++) {
+        if (strcmp(mode_words[i], word) == 0) {
+            *mode = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+static void free_view(struct view *view)
+{
+    audience_free(view->audience);
+    tickets_free(view->tickets);
+    assets_free(view->assets);
+    free(view->lease_id);
+    free(view);
+}
+
+struct view *view_open(const struct view_options *options, struct error *err)
+{
+    static const struct route *const tables[] = {routes_view, NULL};
+    struct view *view = calloc(1, sizeof *view);
+    if (!view) {
+        error_set(err, ERROR_INTERNAL, "cannot open the guest view: out of memory");
+        return NULL;
+    }
+    view->options = *options;
+    view->lease_id = text_copy(options->lease_id);
+    snprintf(view->owner, sizeof view->owner, "%s", options->owner);
+    view->assets = assets_open(options->assets);
+    view->tickets = tickets_new();
+    view->audience = audience_new();
+    struct web_options web = {
+        .bind = "127.0.0.1",
+        .tables = tables,
+        .context = view,
+        .connections_max = CONNECTIONS_MAX,
+        .upgrades = true,
+        .authorize = routes_authorize,
+        .completed = routes_completed,
+    };
+    view->server = web_server_start(&web, err);
+    if (view->server)
+        return view;
+    error_prefix(err, "cannot open the guest view");
+    free_view(view);
+    return NULL;
+}
+
+uint16_t view_port(const struct view *view)
+{
+    return web_server_port(view->server);
+}
+
+void view_ticket(struct view *view, enum view_mode mode, const char *grant, char ticket[VIEW_SECRET_SIZE])
+{
+    struct pass pass = {.mode = mode};
+    snprintf(pass.grant, sizeof pass.grant, "%s", grant);
+    tickets_issue(view->tickets, &pass, clock_monotonic_ms(), ticket);
+}
+
+void view_revoke(struct view *view, const char *grant)
+{
+    tickets_revoke(view->tickets, grant);
+    audience_dismiss(view->audience, grant, CLOSE_REVOKED, "access was revoked");
+}
+
+void view_end(struct view *view, enum view_end why)
+{
+    bool stopping = why == VIEW_NODE_STOPPING;
+    web_server_quiesce(view->server);
+    audience_dismiss(view->audience, NULL, stopping ? CLOSE_NODE_STOPPING : CLOSE_LEASE_ENDED,
+                     stopping ? "the node is stopping" : "the lease has ended");
+    audience_drain(view->audience);
+}
+
+void view_free(struct view *view)
+{
+    web_server_stop(view->server);
+    free_view(view);
+}

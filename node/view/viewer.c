@@ -1,0 +1,482 @@
+/*
+ * Theory of operation. The thread of the upgraded connection sleeps in poll() over three descriptors: the
+ * WebSocket, QEMU's end, and an eventfd by which the viewer is told to go. Each direction has one buffer, and
+ * a side is only read while the buffer of what it says is empty: so what a viewer does not take stays in
+ * QEMU, which holds back a client that does not read (and nobody else), and what QEMU does not take stays in
+ * the viewer's own socket. Memory is bounded by the struct below and the kernel's socket buffers.
+ *
+ * From QEMU to the viewer bytes are not looked at: what one recv() gives goes out as one binary frame, its
+ * header written in front of it in the same buffer. Pings and pongs go between two frames.
+ *
+ * From the viewer to QEMU every byte passes frames.c and rfb_filter.c. Keys and buttons are noted in the
+ * guest's holds. However the viewer ends, what it holds is released through its own connection; and since
+ * QEMU throws away what it has not read from a connection that was closed, ours is first shut for writing
+ * alone, and closed when QEMU has read to the end and closed its side. (Input for a guest that is paused is
+ * lost in QEMU, a release too.)
+ *
+ * Nothing is timed but pings (20 s), a peer that is dead (60 s without a byte), and a frame that does not
+ * move (30 s).
+ */
+#include "view/viewer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "view/frames.h"
+#include "view/rfb_filter.h"
+
+enum {
+    PING_EVERY_MS = 20000,
+    DEAD_MS = 60000,
+    STALL_MS = 30000,
+    RELEASE_MS = 500,  /* for QEMU to read what releases keys and buttons */
+    GOODBYE_MS = 500,  /* for the close frame to go out, and again for the peer to answer it */
+    VERDICT_MS = 1500, /* after QEMU has closed: for the lease's end to say that it is the reason */
+    DOWN_SIZE = 256 << 10,
+    READ_SIZE = 16 << 10,
+    UP_SIZE = READ_SIZE + 64 + RFB_MESSAGE_MAX, /* wslay may hold the start of a frame back */
+    SEND_BUFFER = 512 << 10,
+};
+
+struct viewer {
+    struct seat seat;
+    bool watch;
+    int vnc_fd;            /* -1 before viewer_connect() and after the end */
+    struct holds *holds;   /* borrowed */
+    struct holder *holder; /* NULL when vnc_fd is -1 */
+    struct frames *frames;
+    struct rfb_filter filter;
+    int socket;
+
+    enum close_code code; /* why it ends; CLOSE_NONE: the peer has just gone */
+    const char *reason;
+    bool over;    /* the pump is to stop */
+    bool mute;    /* the peer cannot be told anything any more */
+    bool hung_up; /* QEMU has closed, and what it said last waits for room */
+
+    bool ping_due, pong_due;
+    uint8_t pong[FRAMES_CONTROL_MAX]; /* what the last ping said */
+    size_t pong_size;
+    int64_t heard_ms; /* monotonic: bytes came from the peer */
+    int64_t moved_ms; /* the peer took bytes, or a frame was begun */
+    int64_t ping_ms;  /* the next ping is due */
+
+    size_t down_at, down_end; /* of `down`: what the peer has not taken of the present frame */
+    size_t up_at, up_end;     /* of `up`: what QEMU has not taken */
+    uint8_t read[READ_SIZE];
+    uint8_t up[UP_SIZE];
+    uint8_t down[FRAMES_HEADER_MAX + DOWN_SIZE];
+};
+
+struct viewer *viewer_new(struct audience *audience, const char *grant, struct error *err)
+{
+    struct viewer *viewer = malloc(sizeof *viewer);
+    if (!viewer) {
+        error_set(err, ERROR_INTERNAL, "cannot take in another viewer: out of memory");
+        return NULL;
+    }
+    memset(viewer, 0, offsetof(struct viewer, read)); /* the rest costs memory only once it is used */
+    viewer->vnc_fd = -1;
+    if (audience_join(audience, &viewer->seat, grant, err) < 0) {
+        free(viewer);
+        return NULL;
+    }
+    viewer->frames = frames_new();
+    return viewer;
+}
+
+static bool note_key(void *context, uint32_t key, bool down)
+{
+    const struct viewer *viewer = context;
+    return holds_key(viewer->holder, key, down);
+}
+
+static void note_pointer(void *context, uint16_t x, uint16_t y, uint8_t buttons)
+{
+    const struct viewer *viewer = context;
+    holds_pointer(viewer->holder, x, y, buttons);
+}
+
+void viewer_connect(struct viewer *viewer, int vnc_fd, bool watch, struct holds *holds)
+{
+    const struct rfb_hooks hooks = {.context = viewer, .key = note_key, .pointer = note_pointer};
+    fcntl(vnc_fd, F_SETFL, fcntl(vnc_fd, F_GETFL) | O_NONBLOCK);
+    viewer->vnc_fd = vnc_fd;
+    viewer->watch = watch;
+    viewer->holds = holds;
+    viewer->holder = holds_join(holds);
+    rfb_filter_start(&viewer->filter, watch, &hooks);
+}
+
+/* --- ending ---------------------------------------------------------------------------------------- */
+
+static void end(struct viewer *viewer, enum close_code code, const char *reason)
+{
+    if (viewer->over)
+        return;
+    viewer->over = true;
+    viewer->code = code;
+    viewer->reason = reason;
+}
+
+/* The peer has gone without a word, or cannot be reached. */
+static void end_silently(struct viewer *viewer)
+{
+    viewer->mute = true;
+    end(viewer, CLOSE_NONE, "the connection was lost");
+}
+
+/* Waits for one descriptor; false when the deadline has passed. */
+static bool wait_ready(int fd, short events, int64_t deadline_ms)
+{
+    struct pollfd ready = {.fd = fd, .events = events};
+    int count;
+    do
+        count = poll(&ready, 1, clock_left_ms(deadline_ms));
+    while (count < 0 && errno == EINTR);
+    return count > 0;
+}
+
+/* Sends all, waiting where it must; false when the deadline has passed or the other side is gone. */
+static bool send_all(int fd, const uint8_t *bytes, size_t size, int64_t deadline_ms)
+{
+    while (size > 0) {
+        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EAGAIN && errno != EINTR)
+            return false;
+        if (sent < 0 && !wait_ready(fd, POLLOUT, deadline_ms))
+            return false;
+        bytes += sent > 0 ? sent : 0;
+        size -= sent > 0 ? (size_t)sent : 0;
+    }
+    return true;
+}
+
+/* Writes what releases what the viewer holds and nobody else does. Returns its length. */
+static size_t write_release(struct viewer *viewer, uint8_t *message)
+{
+    uint32_t keys[HOLDS_KEYS_MAX], others[HOLDS_KEYS_MAX];
+    uint8_t buttons;
+    int32_t x, y;
+    size_t size = 0, count = holds_mine(viewer->holder, keys, &buttons);
+    size_t other_count = holds_others(viewer->holder, others, HOLDS_KEYS_MAX);
+    while (count-- > 0) { /* the last pressed first, as fingers do */
+        bool shared = false;
+        for (size_t i = 0; i < other_count; i++)
+            shared = shared || others[i] == keys[count];
+        if (!shared)
+            size += rfb_write_key_up(message + size, keys[count]);
+    }
+    if (buttons && holds_position(viewer->holds, &x, &y))
+        size += rfb_write_pointer(message + size, (uint16_t)x, (uint16_t)y, 0);
+    return size;
+}
+
+/* Sends QEMU what it has not taken yet, the rest of a text that was cut off, and the releases. */
+static bool send_last(struct viewer *viewer, int64_t deadline_ms)
+{
+    static const uint8_t nothing[4096];
+    uint8_t release[HOLDS_KEYS_MAX * RFB_KEY_SIZE + RFB_POINTER_SIZE];
+    int fd = viewer->vnc_fd;
+    if (!send_all(fd, viewer->up + viewer->up_at, viewer->up_end - viewer->up_at, deadline_ms))
+        return false;
+    for (size_t owed = rfb_filter_owed(&viewer->filter), part; owed > 0; owed -= part) {
+        part = owed < sizeof nothing ? owed : sizeof nothing;
+        if (!send_all(fd, nothing, part, deadline_ms))
+            return false;
+    }
+    return send_all(fd, release, write_release(viewer, release), deadline_ms);
+}
+
+/* Lets go of the guest: nothing of this viewer's stays down, QEMU's connection is closed, the place is free.
+ */
+static void leave_guest(struct viewer *viewer)
+{
+    int64_t deadline_ms = clock_deadline(RELEASE_MS);
+    if (send_last(viewer, deadline_ms) && shutdown(viewer->vnc_fd, SHUT_WR) == 0) {
+        for (;;) { /* what QEMU still says is of no use; that it closes tells that it has read everything */
+            ssize_t got = recv(viewer->vnc_fd, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
+            if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+                break;
+            if (clock_left_ms(deadline_ms) == 0 ||
+                (got < 0 && !wait_ready(viewer->vnc_fd, POLLIN, deadline_ms)))
+                break;
+        }
+    }
+    holds_leave(TAKE(viewer->holder));
+    close(TAKE_FD(viewer->vnc_fd));
+    audience_vacate(&viewer->seat);
+}
+
+/* Reads and forgets what the peer sends, until its close frame, its end or the deadline. */
+static void await_goodbye(struct viewer *viewer, int64_t deadline_ms)
+{
+    for (;;) {
+        ssize_t got = recv(viewer->socket, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+            return;
+        if (got > 0) {
+            struct frames_item item;
+            frames_feed(viewer->frames, viewer->read, (size_t)got);
+            do
+                item = frames_next(viewer->frames);
+            while (item.kind != FRAMES_MORE && item.kind != FRAMES_CLOSE && item.kind != FRAMES_FAULT);
+            if (item.kind == FRAMES_CLOSE)
+                return;
+        }
+        if (clock_left_ms(deadline_ms) == 0 || (got < 0 && !wait_ready(viewer->socket, POLLIN, deadline_ms)))
+            return;
+    }
+}
+
+/*
+ * Finishes the frame that is under way, since a close frame cannot stand inside one, closes (RFC 6455 section
+ * 7.1.1: the server first), and reads what is left so that the kernel does not answer it with a reset, which
+ * would overtake the close frame.
+ */
+static void say_goodbye(struct viewer *viewer)
+{
+    uint8_t frame[2 + FRAMES_CONTROL_MAX];
+    if (viewer->mute)
+        return;
+    if (viewer->code == CLOSE_SLOW) {
+        /* it takes nothing: the kernel keeps the rest for it, and we do not wait */
+        int more = 2 * SEND_BUFFER;
+        setsockopt(viewer->socket, SOL_SOCKET, SO_SNDBUF, &more, sizeof more);
+    }
+    int64_t deadline_ms = clock_deadline(GOODBYE_MS);
+    size_t size = frames_close(frame, (uint16_t)(viewer->code == CLOSE_NO_CODE ? CLOSE_NORMAL : viewer->code),
+                               viewer->reason);
+    if (!send_all(viewer->socket, viewer->down + viewer->down_at, viewer->down_end - viewer->down_at,
+                  deadline_ms) ||
+        !send_all(viewer->socket, frame, size, deadline_ms))
+        return;
+    shutdown(viewer->socket, SHUT_WR);
+    await_goodbye(viewer, clock_deadline(viewer->code == CLOSE_SLOW ? 0 : GOODBYE_MS));
+}
+
+/* --- the peer's messages --------------------------------------------------------------------------- */
+
+static void take_data(struct viewer *viewer, const struct frames_item *item)
+{
+    struct rfb_fault fault;
+    viewer->up_end +=
+        rfb_filter_run(&viewer->filter, item->data, item->size, viewer->up + viewer->up_end, &fault);
+    if (fault.code != CLOSE_NONE)
+        end(viewer, fault.code, fault.reason);
+}
+
+static void take_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size)
+{
+    frames_feed(viewer->frames, bytes, size);
+    for (;;) {
+        struct frames_item item = frames_next(viewer->frames);
+        switch (item.kind) {
+        case FRAMES_MORE:
+            return;
+        case FRAMES_DATA:
+            take_data(viewer, &item);
+            break;
+        case FRAMES_PING: /* of several that wait the last is answered (RFC 6455 section 5.5.3) */
+            memcpy(viewer->pong, item.data, item.size);
+            viewer->pong_size = item.size;
+            viewer->pong_due = true;
+            break;
+        case FRAMES_PONG:
+            break;
+        case FRAMES_CLOSE:
+            end(viewer, item.code, "");
+            break;
+        case FRAMES_FAULT:
+            end(viewer, item.code, item.reason);
+            break;
+        }
+    }
+}
+
+static void read_peer(struct viewer *viewer)
+{
+    ssize_t got = recv(viewer->socket, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
+    if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+        end_silently(viewer);
+    if (got <= 0)
+        return;
+    viewer->heard_ms = clock_monotonic_ms();
+    take_bytes(viewer, viewer->read, (size_t)got);
+}
+
+/* --- moving bytes ---------------------------------------------------------------------------------- */
+
+static void display_closed(struct viewer *viewer)
+{
+    const char *reason;
+    /* The end of the lease takes the display away too, and is the better thing to say. */
+    wait_ready(viewer->seat.wake_fd, POLLIN, clock_deadline(VERDICT_MS));
+    enum close_code told = audience_told(&viewer->seat, &reason);
+    if (told != CLOSE_NONE)
+        end(viewer, told, reason);
+    else
+        end(viewer, CLOSE_DISPLAY_LOST, "the guest's display is lost");
+}
+
+static void send_up(struct viewer *viewer)
+{
+    while (viewer->up_at < viewer->up_end) {
+        ssize_t sent = send(viewer->vnc_fd, viewer->up + viewer->up_at, viewer->up_end - viewer->up_at,
+                            MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0) {
+            if (errno != EAGAIN && errno != EINTR)
+                display_closed(viewer);
+            return;
+        }
+        viewer->up_at += (size_t)sent;
+    }
+    viewer->up_at = viewer->up_end = 0;
+}
+
+static void send_down(struct viewer *viewer)
+{
+    while (viewer->down_at < viewer->down_end) {
+        ssize_t sent = send(viewer->socket, viewer->down + viewer->down_at,
+                            viewer->down_end - viewer->down_at, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0) {
+            if (errno != EAGAIN && errno != EINTR)
+                end_silently(viewer);
+            return;
+        }
+        viewer->down_at += (size_t)sent;
+        viewer->moved_ms = clock_monotonic_ms();
+    }
+    viewer->down_at = viewer->down_end = 0;
+}
+
+/* Begins a frame whose payload of `size` bytes stands at `down` behind the room for a header. */
+static void begin_frame(struct viewer *viewer, enum frame_opcode opcode, size_t size)
+{
+    uint8_t header[FRAMES_HEADER_MAX];
+    size_t length = frames_header(header, opcode, size);
+    viewer->down_at = FRAMES_HEADER_MAX - length;
+    viewer->down_end = FRAMES_HEADER_MAX + size;
+    memcpy(viewer->down + viewer->down_at, header, length);
+    viewer->moved_ms = clock_monotonic_ms();
+    send_down(viewer);
+}
+
+static void read_display(struct viewer *viewer)
+{
+    ssize_t got = recv(viewer->vnc_fd, viewer->down + FRAMES_HEADER_MAX, DOWN_SIZE, MSG_DONTWAIT);
+    if (got > 0)
+        begin_frame(viewer, FRAME_BINARY, (size_t)got);
+    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+        display_closed(viewer);
+}
+
+static void send_control(struct viewer *viewer)
+{
+    if (viewer->pong_due && viewer->down_end == 0) {
+        viewer->pong_due = false;
+        memcpy(viewer->down + FRAMES_HEADER_MAX, viewer->pong, viewer->pong_size);
+        begin_frame(viewer, FRAME_PONG, viewer->pong_size);
+    }
+    if (viewer->ping_due && viewer->down_end == 0) {
+        viewer->ping_due = false;
+        begin_frame(viewer, FRAME_PING, 0);
+    }
+}
+
+/* Looks at the clock; returns when to look again. */
+static int64_t keep_time(struct viewer *viewer)
+{
+    int64_t now_ms = clock_monotonic_ms();
+    bool blocked = viewer->down_end > 0, listening = viewer->up_end == 0;
+    if (blocked && now_ms - viewer->moved_ms >= STALL_MS)
+        end(viewer, CLOSE_SLOW, "this viewer read too slowly");
+    if (listening && now_ms - viewer->heard_ms >= DEAD_MS)
+        end_silently(viewer);
+    if (now_ms >= viewer->ping_ms) {
+        viewer->ping_due = true;
+        viewer->ping_ms = now_ms + PING_EVERY_MS;
+    }
+    int64_t stall_ms = viewer->moved_ms + STALL_MS;
+    return blocked && stall_ms < viewer->ping_ms ? stall_ms : viewer->ping_ms;
+}
+
+static void check_told(struct viewer *viewer)
+{
+    const char *reason;
+    enum close_code told = audience_told(&viewer->seat, &reason);
+    if (told != CLOSE_NONE)
+        end(viewer, told, reason);
+}
+
+static void pump(struct viewer *viewer)
+{
+    while (!viewer->over) {
+        int64_t next_ms = keep_time(viewer);
+        send_control(viewer);
+        if (viewer->over)
+            return;
+        bool down = viewer->down_end > 0, up = viewer->up_end > 0;
+        struct pollfd ready[] = {
+            {.fd = viewer->socket, .events = (short)((up ? POLLRDHUP : POLLIN) | (down ? POLLOUT : 0))},
+            {.fd = down && viewer->hung_up ? -1 : viewer->vnc_fd,
+             .events = (short)((down ? 0 : POLLIN) | (up ? POLLOUT : 0))},
+            {.fd = viewer->seat.wake_fd, .events = POLLIN},
+        };
+        if (poll(ready, 3, clock_left_ms(next_ms)) <= 0)
+            continue;
+        short lost = POLLHUP | POLLERR | POLLNVAL;
+        if (ready[2].revents)
+            check_told(viewer);
+        viewer->hung_up = viewer->hung_up || ready[1].revents & lost;
+        if (ready[0].revents & (POLLIN | lost) && !up)
+            read_peer(viewer);
+        if (ready[0].revents & (POLLRDHUP | lost) && up)
+            end_silently(viewer);
+        if (!viewer->over && ready[0].revents & POLLOUT)
+            send_down(viewer);
+        if (!viewer->over && viewer->up_end > 0)
+            send_up(viewer);
+        if (!viewer->over && ready[1].revents & (POLLIN | lost) && viewer->down_end == 0)
+            read_display(viewer);
+    }
+}
+
+void viewer_run(struct viewer *viewer, int socket, const char *early, size_t early_size)
+{
+    int on = 1, send_buffer = SEND_BUFFER;
+    viewer->socket = socket;
+    setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
+    viewer->heard_ms = viewer->moved_ms = clock_monotonic_ms();
+    viewer->ping_ms = viewer->heard_ms + PING_EVERY_MS;
+    for (size_t part; early_size > 0 && !viewer->over; early += part, early_size -= part) {
+        part = early_size < READ_SIZE ? early_size : READ_SIZE;
+        take_bytes(viewer, (const uint8_t *)early, part);
+        send_up(viewer);
+        if (viewer->up_end > 0) /* the handshake of RFB is small, and QEMU has only just begun to listen */
+            end(viewer, CLOSE_PROTOCOL, "too much was said before the handshake");
+    }
+    pump(viewer);
+    log_debug("view", "a viewer ends: %s (%d)", viewer->reason, (int)viewer->code);
+    leave_guest(viewer);
+    say_goodbye(viewer);
+}
+
+void viewer_free(struct viewer *viewer)
+{
+    if (viewer->holder)
+        holds_leave(viewer->holder);
+    cleanup_close(&viewer->vnc_fd);
+    audience_leave(&viewer->seat);
+    frames_free(viewer->frames);
+    free(viewer);
+}

@@ -1,0 +1,36 @@
+/*
+ * One viewer: a WebSocket on one side, a descriptor of its own for the guest's VNC server on the other.
+ * Private to view/.
+ */
+#ifndef BERTHOS_VIEW_VIEWER_H
+#define BERTHOS_VIEW_VIEWER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/cleanup.h"
+#include "display/holds.h"
+#include "view/audience.h"
+
+struct viewer; /* opaque */
+
+/*
+ * Takes a place in the audience. grant: whom the viewer came by. Errors as audience_join(). *Owned*:
+ * viewer_free(), which gives the place back.
+ */
+struct viewer *viewer_new(struct audience *audience, const char *grant, struct error *err);
+
+/* What the viewer looks at: a connected descriptor (*transferred*), in watch mode or not. holds is borrowed.
+ */
+void viewer_connect(struct viewer *viewer, int vnc_fd, bool watch, struct holds *holds);
+
+/*
+ * Pumps until either side ends or the viewer is told to go, releases what it holds down, and says goodbye.
+ * socket: upgraded, non-blocking, borrowed. early: bytes that came with the handshake.
+ */
+void viewer_run(struct viewer *viewer, int socket, const char *early, size_t early_size);
+
+void viewer_free(struct viewer *viewer);
+CLEANUP_DEFINE(viewer, struct viewer *, viewer_free);
+
+#endif

@@ -1,0 +1,322 @@
+#include "web/screen.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/document.h"
+#include "base/text.h"
+#include "protocol/action.h"
+
+enum { LOOK_TIMEOUT_MS = 5000, LOOK_TIMEOUT_MAX_MS = 60000, ACTIONS_MAX = 256, EDGE_MAX = 32767 };
+
+static const struct picture_request plain_request = {.format = PICTURE_PNG,
+                                                     .quality = PICTURE_QUALITY_DEFAULT,
+                                                     .settle_ms = -1,
+                                                     .timeout_ms = LOOK_TIMEOUT_MS};
+
+/* The whole numbers of a picture request: one list for the query and for the body. */
+struct number {
+    const char *name;
+    int64_t min, max;
+    size_t offset, size;
+};
+#define NUMBER(name, min, max, member)                                                                       \
+    {                                                                                                        \
+        name, min, max, offsetof(struct picture_request, member),                                            \
+            sizeof(((struct picture_request *)NULL)->member)                                                 \
+    }
+static const struct number numbers[] = {
+    NUMBER("quality", 1, 100, quality),
+    NUMBER("max_edge", 1, EDGE_MAX, max_edge),
+    NUMBER("settle_ms", 0, LOOK_TIMEOUT_MAX_MS, settle_ms),
+    NUMBER("timeout_ms", 1, LOOK_TIMEOUT_MAX_MS, timeout_ms),
+};
+enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+
+static void store(struct picture_request *request, const struct number *number, int64_t value)
+{
+    char *slot = (char *)request + number->offset;
+    if (number->size == sizeof value)
+        memcpy(slot, &value, sizeof value);
+    else
+        memcpy(slot, &(int32_t){(int32_t)value}, sizeof(int32_t));
+}
+
+static int refuse_number(const struct number *number, struct error *err)
+{
+    return error_set(err, ERROR_BAD_REQUEST, "\"%s\" must be a whole number from %" PRId64 " to %" PRId64,
+                     number->name, number->min, number->max);
+}
+
+static int read_format(const char *word, struct picture_request *request, struct error *err)
+{
+    if (strcmp(word, "png") != 0 && strcmp(word, "jpeg") != 0)
+        return error_set(err, ERROR_BAD_REQUEST, "\"format\" must be png or jpeg");
+    request->format = word[0] == 'j' ? PICTURE_JPEG : PICTURE_PNG;
+    return 0;
+}
+
+static int set_region(struct picture_request *request, const int64_t values[4], struct error *err)
+{
+    bool good = values[2] > 0 && values[3] > 0;
+    for (int i = 0; i < 4; i++)
+        good = good && values[i] >= 0 && values[i] <= EDGE_MAX;
+    if (!good)
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "\"region\" must be x, y, width and height in pixels, whole numbers from 0 to %d, "
+                         "with width and height at least 1",
+                         EDGE_MAX);
+    request->has_region = true;
+    request->region = (struct action_region){(int32_t)values[0], (int32_t)values[1], (int32_t)values[2],
+                                             (int32_t)values[3]};
+    return 0;
+}
+
+/* "x,y,width,height" */
+static int read_region(const char *text, struct picture_request *request, struct error *err)
+{
+    int64_t values[4] = {-1, -1, -1, -1};
+    for (int i = 0; i < 4; i++) {
+        char piece[8];
+        size_t length = strcspn(text, ",");
+        bool last = text[length] == '\0';
+        if (length >= sizeof piece || last != (i == 3))
+            break;
+        snprintf(piece, sizeof piece, "%.*s", (int)length, text);
+        if (!text_to_integer(piece, 0, EDGE_MAX, &values[i]))
+            break;
+        text += length + !last;
+    }
+    return set_region(request, values, err);
+}
+
+/* What the query asks for; an argument that is not known is refused, not ignored. */
+static int read_query(const struct exchange *exchange, struct picture_request *request, struct error *err)
+{
+    /* "token" is how a view is reached */
+    static const char *const known[] = {"format",    "quality",    "region", "max_edge",
+                                        "settle_ms", "timeout_ms", "token",  NULL};
+    *request = plain_request;
+    if (exchange_arguments(exchange, known, err) < 0)
+        return -1;
+    for (int i = 0; i < NUMBERS; i++) {
+        const char *text = exchange_argument(exchange, numbers[i].name);
+        int64_t value;
+        if (text && !text_to_integer(text, numbers[i].min, numbers[i].max, &value))
+            return refuse_number(&numbers[i], err);
+        if (text)
+            store(request, &numbers[i], value);
+    }
+    const char *format = exchange_argument(exchange, "format");
+    const char *region = exchange_argument(exchange, "region");
+    if ((format && read_format(format, request, err) < 0) ||
+        (region && read_region(region, request, err) < 0))
+        return -1;
+    request->known_etag = exchange_header(exchange, MHD_HTTP_HEADER_IF_NONE_MATCH);
+    return 0;
+}
+
+static void number_header(struct exchange *exchange, const char *name, uint32_t value)
+{
+    char number[16];
+    snprintf(number, sizeof number, "%" PRIu32, value);
+    answer_header(exchange, name, number);
+}
+
+/* The answer holds a reference until it has been sent. */
+static void drop_picture(void *picture)
+{
+    picture_release(picture);
+}
+
+int screen_answer_picture(struct exchange *exchange, const struct screen_target *target, struct error *err)
+{
+    struct picture_request request;
+    if (read_query(exchange, &request, err) < 0)
+        return -1;
+    CLEANUP_PICTURE struct picture *picture =
+        target->look(target->context, &request, exchange_cancel(exchange), err);
+    if (!picture)
+        return -1;
+    char text[64];
+    const struct picture *shown = picture;
+    if (shown->known)
+        answer_empty(exchange, MHD_HTTP_NOT_MODIFIED);
+    else
+        answer_shared(exchange, shown->mime, shown->data, shown->size, drop_picture, TAKE(picture));
+    number_header(exchange, "X-Frame-Width", shown->frame_width);
+    number_header(exchange, "X-Frame-Height", shown->frame_height);
+    snprintf(text, sizeof text, "%.17g", shown->scale);
+    answer_header(exchange, "X-Scale", text);
+    answer_header(exchange, MHD_HTTP_HEADER_ETAG, shown->etag);
+    if (request.settle_ms >= 0)
+        answer_header(exchange, "X-Still", shown->still ? "true" : "false");
+    if (!request.has_region)
+        return 0;
+    snprintf(text, sizeof text, "%d,%d,%d,%d", shown->region.x, shown->region.y, shown->region.width,
+             shown->region.height);
+    answer_header(exchange, "X-Region", text);
+    return 0;
+}
+
+/* --- actions --------------------------------------------------------------------------------------- */
+
+/* The body of a request, cleared at the end of the scope. */
+struct act {
+    struct action *actions;
+    size_t count;
+    uint32_t frame_width, frame_height;
+    bool look;
+    struct picture_request picture;
+};
+
+static void clear_act(struct act *act)
+{
+    for (size_t i = 0; i < act->count; i++)
+        action_clear(&act->actions[i]);
+    free(act->actions);
+}
+
+static int decode_frame(const json_t *frame, struct act *act, struct error *err)
+{
+    static const char *const fields[] = {"width", "height", NULL};
+    int64_t width, height;
+    if (document_keys(frame, fields, err) < 0 ||
+        document_integer(frame, "width", 1, EDGE_MAX, &width, err) < 0 ||
+        document_integer(frame, "height", 1, EDGE_MAX, &height, err) < 0)
+        return error_prefix(err, "\"frame\"");
+    act->frame_width = (uint32_t)width;
+    act->frame_height = (uint32_t)height;
+    return 0;
+}
+
+static int decode_picture(const json_t *object, struct picture_request *request, struct error *err)
+{
+    static const char *const fields[] = {"format",    "quality",    "region", "max_edge",
+                                         "settle_ms", "timeout_ms", NULL};
+    const json_t *region = json_object_get(object, "region");
+    const json_t *format = json_object_get(object, "format");
+    *request = plain_request;
+    if (document_keys(object, fields, err) < 0)
+        return -1;
+    for (int i = 0; i < NUMBERS; i++) {
+        const json_t *value = json_object_get(object, numbers[i].name);
+        if (value && (!json_is_integer(value) || json_integer_value(value) < numbers[i].min ||
+                      json_integer_value(value) > numbers[i].max))
+            return refuse_number(&numbers[i], err);
+        if (value)
+            store(request, &numbers[i], json_integer_value(value));
+    }
+    if (format && read_format(json_is_string(format) ? json_string_value(format) : "", request, err) < 0)
+        return -1;
+    if (!region)
+        return 0;
+    int64_t values[4];
+    for (size_t i = 0; i < 4; i++) {
+        const json_t *value = json_array_size(region) == 4 ? json_array_get(region, i) : NULL;
+        values[i] = json_is_integer(value) ? json_integer_value(value) : -1;
+    }
+    return set_region(request, values, err);
+}
+
+/* {"actions": [...], "frame"?, "screenshot"?} */
+static int decode_extras(const json_t *body, struct act *act, struct error *err)
+{
+    static const char *const fields[] = {"actions", "frame", "screenshot", NULL};
+    const json_t *frame = json_object_get(body, "frame");
+    const json_t *screenshot = json_object_get(body, "screenshot");
+    if (document_keys(body, fields, err) < 0 || (frame && decode_frame(frame, act, err) < 0))
+        return -1;
+    act->look = screenshot != NULL;
+    if (screenshot && decode_picture(screenshot, &act->picture, err) < 0)
+        return error_prefix(err, "\"screenshot\"");
+    return 0;
+}
+
+/* Either one action object or the form with "actions". All are decoded before any is performed. */
+static int decode_act(const json_t *body, struct act *act, struct error *err)
+{
+    const json_t *array = json_object_get(body, "actions");
+    size_t count = array ? json_array_size(array) : 1;
+    if (array && decode_extras(body, act, err) < 0)
+        return -1;
+    if (count == 0 || count > ACTIONS_MAX)
+        return error_set(err, ERROR_BAD_REQUEST, "\"actions\" must be a list of 1 to %d actions",
+                         ACTIONS_MAX);
+    act->actions = calloc(count, sizeof *act->actions);
+    if (!act->actions)
+        return error_set(err, ERROR_INTERNAL, "cannot perform the actions: out of memory");
+    for (size_t i = 0; i < count; i++) {
+        if (action_decode(array ? json_array_get(array, i) : body, &act->actions[i], err) < 0)
+            return array ? error_prefix(err, "action %zu", i) : -1;
+        act->count++;
+    }
+    return 0;
+}
+
+static json_t *encode_picture(const struct picture *picture, const struct picture_request *request)
+{
+    CLEANUP_FREE char *data = base64_encode(picture->data, picture->size);
+    json_t *object = json_pack("{s:s, s:i, s:i, s:f, s:s, s:s}", "mime", picture->mime, "width",
+                               (int)picture->width, "height", (int)picture->height, "scale", picture->scale,
+                               "etag", picture->etag, "data", data);
+    if (request->settle_ms >= 0)
+        json_object_set_new(object, "still", json_boolean(picture->still));
+    if (request->has_region)
+        json_object_set_new(object, "region",
+                            json_pack("[i,i,i,i]", picture->region.x, picture->region.y,
+                                      picture->region.width, picture->region.height));
+    return object;
+}
+
+static json_t *encode_outcome(const struct act *act, const struct display_outcome *outcome,
+                              const struct display_changes *changes)
+{
+    const struct action_region *region = &changes->region;
+    int64_t settled_ms =
+        changes->any && changes->last_ms > outcome->ended_ms ? changes->last_ms - outcome->ended_ms : 0;
+    json_t *frame = json_pack("{s:i, s:i, s:o}", "width", (int)outcome->width, "height", (int)outcome->height,
+                              "etag", changes->etag[0] ? json_string(changes->etag) : json_null());
+    json_t *answer =
+        json_pack("{s:b, s:s, s:I, s:o, s:o, s:I}", "ok", 1, "target", "guest", "done",
+                  (json_int_t)outcome->done, "frame", frame, "changed",
+                  changes->any ? json_pack("[i,i,i,i]", region->x, region->y, region->width, region->height)
+                               : json_null(),
+                  "settled_ms", (json_int_t)settled_ms);
+    if (act->actions[act->count - 1].kind == ACTION_CURSOR_POSITION) {
+        json_object_set_new(answer, "x", json_integer(outcome->pointer_x));
+        json_object_set_new(answer, "y", json_integer(outcome->pointer_y));
+    }
+    return answer;
+}
+
+int screen_answer_actions(struct exchange *exchange, const struct screen_target *target, struct error *err)
+{
+    CLEANUP(clear_act) struct act act = {0};
+    struct display_outcome outcome = {0};
+    struct display_changes changes = {0};
+    CLEANUP_JSON json_t *body = exchange_json(exchange, err);
+    if (!body || decode_act(body, &act, err) < 0)
+        return -1;
+    struct display_request request = {act.actions, act.count, act.frame_width, act.frame_height};
+    if (target->act(target->context, &request, exchange_cancel(exchange), &outcome, err) < 0) {
+        if (act.count > 1)
+            error_prefix(err, "action %zu", outcome.done);
+        return answer_refusal(exchange, err, json_pack("{s:I}", "done", (json_int_t)outcome.done));
+    }
+    CLEANUP_PICTURE struct picture *picture = NULL;
+    if (act.look) {
+        picture = target->look(target->context, &act.picture, exchange_cancel(exchange), err);
+        if (!picture)
+            return error_prefix(err, "the actions were done, but the picture failed");
+    }
+    if (target->changes(target->context, outcome.sequence, &changes, err) < 0)
+        return -1;
+    json_t *answer = encode_outcome(&act, &outcome, &changes);
+    if (picture)
+        json_object_set_new(answer, "screenshot", encode_picture(picture, &act.picture));
+    return answer_json(exchange, MHD_HTTP_OK, answer);
+}

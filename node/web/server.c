@@ -1,0 +1,365 @@
+/*
+ * Theory of operation: libmicrohttpd gives each connection a thread. A request passes, in this order: the
+ * guard (Host, Origin), the tables of routes (404, 405), authorize() (401), and only then is its body looked
+ * at. What the first three refuse is refused before the body is kept; the body itself is read to its end all
+ * the same, up to a limit, so that a client which sends first and reads later gets its answer.
+ */
+#include "web/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "web/exchange.h"
+#include "web/guard.h"
+#include "web/watch.h"
+
+enum {
+    IDLE_TIMEOUT_S = 60,
+    DISCARD_MAX = 8 << 20, /* bytes of a refused body that are read before the connection is cut */
+};
+
+struct web_server {
+    struct web_options options;
+    struct MHD_Daemon *daemon;
+    struct watch *watch;
+    uint16_t port;
+};
+
+/* A request between its first line and its answer. */
+struct pending {
+    struct web_server *server;
+    const struct route *route;
+    bool authorized;      /* authorize() was called */
+    struct error refused; /* code ERROR_NONE: not refused (yet) */
+    char allow[64];       /* with ERROR_METHOD: every method that the path takes, "GET, POST" */
+    struct exchange exchange;
+    char *body;
+    size_t body_size, body_room, discarded;
+};
+
+/* --- routing --------------------------------------------------------------------------------------- */
+
+/* Whether the path fits the pattern; the segment that stands for {id} is copied. */
+static bool path_fits(const char *pattern, const char *path, char *id, size_t id_size)
+{
+    const char *hole = strstr(pattern, "{id}");
+    size_t whole = strlen(pattern);
+    if (!hole && whole > 1 && pattern[whole - 1] == '/')
+        return strncmp(pattern, path, whole) == 0 && path[whole];
+    if (!hole)
+        return strcmp(pattern, path) == 0;
+    size_t before = (size_t)(hole - pattern);
+    if (strncmp(pattern, path, before) != 0)
+        return false;
+    size_t length = strcspn(path + before, "/");
+    if (length == 0 || length >= id_size || strcmp(path + before + length, hole + strlen("{id}")) != 0)
+        return false;
+    snprintf(id, id_size, "%.*s", (int)length, path + before);
+    return true;
+}
+
+static void find_route(struct pending *pending, const char *method, const char *path)
+{
+    for (const struct route *const *table = pending->server->options.tables; *table; table++) {
+        for (const struct route *route = *table; route->method; route++) {
+            if (!path_fits(route->path, path, pending->exchange.id, sizeof pending->exchange.id))
+                continue;
+            if (strcmp(route->method, method) == 0) {
+                pending->route = route;
+                return;
+            }
+            size_t used = strlen(pending->allow);
+            snprintf(pending->allow + used, sizeof pending->allow - used, "%s%s", used ? ", " : "",
+                     route->method);
+        }
+    }
+    if (pending->allow[0])
+        error_set(&pending->refused, ERROR_METHOD, "this path does not take %.16s", method);
+    else
+        error_set(&pending->refused, ERROR_NOT_FOUND, "there is nothing at this path");
+}
+
+static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    (void)kind;
+    (void)value;
+    if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0)
+        ++*(int *)context;
+    return MHD_YES;
+}
+
+/* Two Hosts are two opinions about whom the request is for (RFC 9112 section 3.2): the guard would see one.
+ */
+static int check_one_host(struct MHD_Connection *connection, struct error *err)
+{
+    int hosts = 0;
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_host, &hosts);
+    return hosts <= 1 ? 0 : error_set(err, ERROR_BAD_REQUEST, "the request has more than one Host header");
+}
+
+/* --- one request ----------------------------------------------------------------------------------- */
+
+static struct pending *begin(struct web_server *server, struct MHD_Connection *connection, const char *method,
+                             const char *path)
+{
+    struct pending *pending = calloc(1, sizeof *pending);
+    if (!pending)
+        return NULL;
+    struct exchange *exchange = &pending->exchange;
+    pending->server = server;
+    exchange->context = server->options.context;
+    exchange->connection = connection;
+    exchange->method = method;
+    exchange->path = path;
+    if (check_one_host(connection, &pending->refused) < 0 ||
+        guard_check(exchange_header(exchange, MHD_HTTP_HEADER_HOST),
+                    exchange_header(exchange, MHD_HTTP_HEADER_ORIGIN),
+                    exchange_header(exchange, "Sec-Fetch-Site"), &pending->refused) < 0)
+        return pending;
+    find_route(pending, method, path);
+    if (pending->route && pending->route->auth != AUTH_NONE) {
+        pending->authorized = true;
+        server->options.authorize(exchange, pending->route, &pending->refused);
+    }
+    return pending;
+}
+
+/* The length that the request announces for its body, at most INT64_MAX; 0 when it does not (chunked, none).
+ */
+static int64_t announced_length(const struct exchange *exchange)
+{
+    const char *header = exchange_header(exchange, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    int64_t length = 0;
+    if (header && !text_to_integer(header, 0, INT64_MAX, &length))
+        length = INT64_MAX; /* libmicrohttpd has refused what is no number: this one is too large for us */
+    return length;
+}
+
+static int refuse_too_large(struct pending *pending)
+{
+    return error_set(&pending->refused, ERROR_TOO_LARGE, "the body is larger than %d bytes", WEB_BODY_MAX);
+}
+
+/* Keeps a piece of the body, or throws it away when the request is refused. False: cut the connection. */
+static bool take_body(struct pending *pending, const char *data, size_t size)
+{
+    if (!pending->refused.code && pending->body_size + size > WEB_BODY_MAX)
+        refuse_too_large(pending);
+    if (pending->refused.code) {
+        pending->discarded += size;
+        return pending->discarded <= DISCARD_MAX;
+    }
+    if (pending->body_size + size + 1 > pending->body_room) {
+        size_t room = (pending->body_size + size + 1) * 2;
+        char *larger = realloc(pending->body, room);
+        if (!larger)
+            return false;
+        pending->body = larger;
+        pending->body_room = room;
+    }
+    memcpy(pending->body + pending->body_size, data, size);
+    pending->body_size += size;
+    pending->body[pending->body_size] = '\0';
+    return true;
+}
+
+static int socket_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+struct cancel *exchange_cancel(struct exchange *exchange)
+{
+    struct pending *pending = (struct pending *)((char *)exchange - offsetof(struct pending, exchange));
+    if (!exchange->cancel) {
+        exchange->cancel = cancel_new();
+        watch_add(pending->server->watch, socket_of(exchange->connection), exchange->cancel);
+    }
+    return exchange->cancel;
+}
+
+/* Runs the route's handler. Its cancel is watched for only when the handler asked for it. */
+static int handle(struct pending *pending)
+{
+    int answered = pending->route->handle(&pending->exchange, &pending->refused);
+    if (pending->exchange.cancel) {
+        watch_remove(pending->server->watch, socket_of(pending->exchange.connection));
+        cancel_free(TAKE(pending->exchange.cancel));
+    }
+    return answered;
+}
+
+/* Whoever looks after the node wants to know who was kept out. */
+static void tell_refusal(struct pending *pending)
+{
+    enum error_code code = pending->refused.code;
+    if (pending->server->options.refused &&
+        (code == ERROR_UNAUTHORIZED || code == ERROR_FORBIDDEN || code == ERROR_WRONG_CODE ||
+         code == ERROR_SLOW_DOWN || code == ERROR_TOO_MANY))
+        pending->server->options.refused(&pending->exchange, &pending->refused);
+}
+
+static enum MHD_Result finish(struct pending *pending, struct MHD_Connection *connection)
+{
+    struct exchange *exchange = &pending->exchange;
+    exchange->body = pending->body ? pending->body : "";
+    exchange->body_size = pending->body_size;
+    bool failed = !pending->refused.code && handle(pending) < 0;
+    if (failed && exchange->response) {
+        MHD_destroy_response(exchange->response);
+        exchange->response = NULL;
+    }
+    if (!exchange->response) {
+        tell_refusal(pending);
+        answer_error(exchange, &pending->refused);
+    }
+    if (pending->refused.code == ERROR_METHOD)
+        answer_header(exchange, MHD_HTTP_HEADER_ALLOW, pending->allow);
+    if (!exchange->response)
+        return MHD_NO;
+    enum MHD_Result queued = MHD_queue_response(connection, exchange->status, exchange->response);
+    MHD_destroy_response(exchange->response);
+    exchange->response = NULL;
+    return queued;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload_data,
+                                  size_t *upload_data_size, void **request)
+{
+    (void)version;
+    if (!*request) {
+        *request = begin(context, connection, method, url);
+        if (!*request)
+            return MHD_NO;
+        struct pending *fresh = *request;
+        int64_t announced = announced_length(&fresh->exchange);
+        if (!fresh->refused.code && announced > WEB_BODY_MAX)
+            refuse_too_large(fresh);
+        /* More than we would read to its end: answer now, and the connection closes after it. */
+        return announced > DISCARD_MAX ? finish(fresh, connection) : MHD_YES;
+    }
+    struct pending *pending = *request;
+    if (*upload_data_size == 0)
+        return finish(pending, connection);
+    bool kept = take_body(pending, upload_data, *upload_data_size);
+    *upload_data_size = 0;
+    return kept ? MHD_YES : MHD_NO;
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **request,
+                         enum MHD_RequestTerminationCode code)
+{
+    (void)context;
+    (void)connection;
+    (void)code;
+    struct pending *pending = *request;
+    if (!pending)
+        return;
+    if (pending->authorized && pending->server->options.completed)
+        pending->server->options.completed(&pending->exchange);
+    if (pending->exchange.upgrade.release)
+        pending->exchange.upgrade.release(pending->exchange.upgrade.context);
+    if (pending->body) /* it may have held a pairing code or what somebody typed */
+        explicit_bzero(pending->body, pending->body_size);
+    free(pending->body);
+    free(pending);
+    *request = NULL;
+}
+
+__attribute__((format(printf, 2, 0))) static void on_log(void *context, const char *format, va_list args)
+{
+    (void)context;
+    char message[512];
+    vsnprintf(message, sizeof message, format, args);
+    log_debug("http", "%s", message);
+}
+
+/* --- the daemon ------------------------------------------------------------------------------------ */
+
+static int resolve(const char *bind, uint16_t port, struct sockaddr_storage *address, struct error *err)
+{
+    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_STREAM}, *found;
+    char service[8];
+    snprintf(service, sizeof service, "%u", port);
+    int failed = getaddrinfo(bind, service, &hints, &found);
+    if (failed)
+        return error_set(err, ERROR_INTERNAL, "%s is no address: %s", bind, gai_strerror(failed));
+    memcpy(address, found->ai_addr, found->ai_addrlen);
+    freeaddrinfo(found);
+    return 0;
+}
+
+static void free_server(struct web_server *server)
+{
+    if (server->watch)
+        watch_stop(server->watch);
+    free(server);
+}
+
+struct web_server *web_server_start(const struct web_options *options, struct error *err)
+{
+    struct sockaddr_storage address = {0};
+    if (resolve(options->bind, options->port, &address, err) < 0)
+        return NULL;
+    struct web_server *server = calloc(1, sizeof *server);
+    if (!server) {
+        error_set(err, ERROR_INTERNAL, "cannot start an HTTP server: out of memory");
+        return NULL;
+    }
+    server->options = *options;
+    server->watch = watch_start(err);
+    if (!server->watch) {
+        free_server(server);
+        return NULL;
+    }
+    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
+                     MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    if (address.ss_family == AF_INET6)
+        flags |= MHD_USE_IPv6;
+    if (options->upgrades)
+        flags |= MHD_ALLOW_UPGRADE;
+    errno = 0;
+    server->daemon = MHD_start_daemon(
+        flags, options->port, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
+        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_CONNECTION_LIMIT, options->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
+        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
+    if (!server->daemon) {
+        error_set_errno(err, ERROR_INTERNAL, errno,
+                        "cannot listen on %s port %u (is another node running there?)", options->bind,
+                        options->port);
+        free_server(server);
+        return NULL;
+    }
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+    server->port = info ? info->port : options->port;
+    return server;
+}
+
+uint16_t web_server_port(const struct web_server *server)
+{
+    return server->port;
+}
+
+void web_server_quiesce(struct web_server *server)
+{
+    int listener = MHD_quiesce_daemon(server->daemon);
+    if (listener >= 0)
+        close(listener);
+}
+
+void web_server_stop(struct web_server *server)
+{
+    MHD_stop_daemon(server->daemon);
+    free_server(server);
+}

@@ -1,0 +1,478 @@
+/* Looking: regions, sizes, names, settling, and who shares what with whom. CASES.md 9, 11. */
+#include "unit.h"
+
+#include <jansson.h>
+#include <png.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "display/look.h"
+#include "fake_rfb.h"
+#include "protocol/action.h"
+
+#define WIDTH  200 /* no multiple of 16 */
+#define HEIGHT 120
+
+static const struct picture_request plain = {
+    .format = PICTURE_PNG, .quality = 80, .settle_ms = -1, .timeout_ms = 5000};
+
+static struct display *open_good(struct fake *fake)
+{
+    struct error err = ERROR_INIT;
+    struct display *display = display_open(fake->client_fd, NULL, NULL, 5000, &err);
+    assert_string_equal(err.text, "");
+    return display;
+}
+
+static struct picture *look_good(struct display *display, const struct picture_request *request)
+{
+    struct error err = ERROR_INIT;
+    struct picture *picture = display_look(display, request, NULL, &err);
+    assert_string_equal(err.text, "");
+    assert_non_null(picture);
+    return picture;
+}
+
+/* The pixels of a PNG, 0x00RRGGBB. *Owned*. */
+static uint32_t *read_png(const struct picture *picture)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    assert_string_equal(picture->mime, "image/png");
+    assert_true(png_image_begin_read_from_memory(&image, picture->data, picture->size));
+    assert_int_equal(image.width, picture->width);
+    assert_int_equal(image.height, picture->height);
+    image.format = PNG_FORMAT_BGRA;
+    uint32_t *pixels = malloc(PNG_IMAGE_SIZE(image));
+    assert_true(png_image_finish_read(&image, NULL, pixels, 0, NULL));
+    for (uint32_t i = 0; i < image.width * image.height; i++)
+        pixels[i] &= 0xffffff;
+    return pixels;
+}
+
+static void assert_shows(const struct picture *picture, uint32_t seed, struct fake_patch patch)
+{
+    uint32_t *pixels = read_png(picture);
+    for (uint32_t y = 0; y < picture->height; y++)
+        for (uint32_t x = 0; x < picture->width; x++)
+            assert_int_equal(pixels[y * picture->width + x],
+                             fake_shown(seed, patch, (int)x + picture->region.x, (int)y + picture->region.y));
+    free(pixels);
+}
+
+static void set_patch(struct fake *fake, int x, int y, int w, int h, uint32_t seed)
+{
+    FAKE_SET(fake, patch, ((struct fake_patch){x, y, w, h, seed}));
+}
+
+static void shows_all_and_parts(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct display *display = open_good(fake);
+    struct picture *picture = look_good(display, &plain);
+    assert_shows(picture, 1, (struct fake_patch){0});
+    assert_int_equal(picture->frame_width, WIDTH);
+    assert_int_equal(picture->frame_height, HEIGHT);
+    assert_true(picture->scale == 1);
+    picture_release(picture);
+
+    const struct action_region regions[] = {
+        {0, 0, 1, 1}, {199, 119, 1, 1}, {0, 0, 200, 120}, {17, 3, 101, 99}, {0, 119, 200, 1}};
+    for (size_t i = 0; i < 5; i++) {
+        struct picture_request request = plain;
+        request.has_region = true;
+        request.region = regions[i];
+        picture = look_good(display, &request);
+        assert_int_equal(picture->width, regions[i].width);
+        assert_int_equal(picture->height, regions[i].height);
+        assert_shows(picture, 1, (struct fake_patch){0});
+        picture_release(picture);
+    }
+    const struct action_region outside[] = {{0, 0, 201, 1}, {0, 0, 1, 121}, {200, 0, 1, 1},
+                                            {-1, 0, 5, 5},  {5, 5, 0, 1},   {2147483647, 0, 2147483647, 1}};
+    for (size_t i = 0; i < 6; i++) {
+        struct picture_request request = plain;
+        struct error err = ERROR_INIT;
+        request.has_region = true;
+        request.region = outside[i];
+        assert_null(display_look(display, &request, NULL, &err));
+        assert_int_equal(err.code, ERROR_BAD_REQUEST);
+        assert_non_null(strstr(err.text, "200x120"));
+    }
+    display_close(display);
+    fake_stop(fake);
+}
+
+static void makes_pictures_smaller(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct display *display = open_good(fake);
+    struct picture_request request = plain;
+    request.max_edge = 100;
+    struct picture *picture = look_good(display, &request);
+    assert_int_equal(picture->width, 100);
+    assert_int_equal(picture->height, 60);
+    assert_true(picture->scale == 0.5);
+    uint32_t *pixels = read_png(picture);
+    for (int y = 0; y < 60; y++)
+        for (int x = 0; x < 100; x++)
+            for (int shift = 0; shift < 24; shift += 8) {
+                int sum = 0;
+                for (int k = 0; k < 4; k++)
+                    sum += fake_pixel(1, 2 * x + k % 2, 2 * y + k / 2) >> shift & 255;
+                assert_int_equal(pixels[y * 100 + x] >> shift & 255, (sum + 2) / 4);
+            }
+    free(pixels);
+    picture_release(picture);
+    request.has_region = true;
+    request.region = (struct action_region){10, 10, 50, 80};
+    request.max_edge = 1000;
+    picture = look_good(display, &request); /* never made larger */
+    assert_int_equal(picture->width, 50);
+    assert_true(picture->scale == 1);
+    picture_release(picture);
+    display_close(display);
+    fake_stop(fake);
+}
+
+static void a_name_is_of_what_is_shown(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct display *display = open_good(fake);
+    struct picture_request request = plain, part = plain;
+    struct picture *first = look_good(display, &request);
+    part.has_region = true;
+    part.region = (struct action_region){100, 50, 20, 20};
+    struct picture *corner = look_good(display, &part);
+    assert_string_not_equal(first->etag, corner->etag);
+    struct picture_request jpeg = plain;
+    jpeg.format = PICTURE_JPEG;
+    struct picture *other = look_good(display, &jpeg);
+    assert_string_equal(other->mime, "image/jpeg");
+    assert_string_not_equal(first->etag, other->etag);
+    picture_release(other);
+
+    char list[200];
+    snprintf(list, sizeof list, "\"nothing\", %s", first->etag);
+    request.known_etag = list;
+    struct picture *known = look_good(display, &request);
+    assert_true(known->known);
+    assert_null(known->data);
+    assert_int_equal(known->frame_width, WIDTH);
+    assert_string_equal(known->etag, first->etag);
+    picture_release(known);
+
+    set_patch(fake, 0, 0, 10, 10, 7); /* elsewhere than the part */
+    clock_sleep_ms(80);
+    struct picture *second = look_good(display, &request);
+    assert_false(second->known);
+    assert_string_not_equal(first->etag, second->etag);
+    assert_shows(second, 1, fake->patch);
+    struct picture *again = look_good(display, &part);
+    assert_string_equal(again->etag, corner->etag);
+    picture_release(again);
+    picture_release(second);
+
+    set_patch(fake, 0, 0, 10, 10, 1); /* as it was */
+    clock_sleep_ms(80);
+    known = look_good(display, &request);
+    assert_true(known->known);
+    picture_release(known);
+    picture_release(corner);
+    picture_release(first);
+    display_close(display);
+    fake_stop(fake);
+}
+
+static void the_same_picture_is_made_once(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct display *display = open_good(fake);
+    struct picture *first = look_good(display, &plain), *second = look_good(display, &plain);
+    assert_ptr_equal(first->data, second->data);
+    picture_release(first);
+    clock_sleep_ms(80); /* another fence, the same pixels */
+    first = look_good(display, &plain);
+    assert_ptr_equal(first->data, second->data);
+    FAKE_SET(fake, seed, 2);
+    clock_sleep_ms(80);
+    struct picture *third = look_good(display, &plain);
+    assert_ptr_not_equal(first->data, third->data);
+    assert_shows(first, 1, (struct fake_patch){0}); /* what is held does not change */
+    picture_release(first);
+    display_close(display);
+    assert_shows(second, 1, (struct fake_patch){0}); /* nor ends with the session */
+    assert_shows(third, 2, (struct fake_patch){0});
+    picture_release(second);
+    picture_release(third);
+    fake_stop(fake);
+}
+
+struct caller {
+    pthread_t thread;
+    struct display *display;
+    struct picture_request request;
+    struct cancel *cancel;
+    struct picture *picture;
+    struct error err;
+    int64_t ended_ms;
+};
+
+static void *call(void *argument)
+{
+    struct caller *caller = argument;
+    caller->picture = display_look(caller->display, &caller->request, caller->cancel, &caller->err);
+    caller->ended_ms = clock_monotonic_ms();
+    return NULL;
+}
+
+/* Many callers, of one picture and of many, while the screen changes under them: all are answered, whole. */
+static void many_callers_are_all_answered(void **state)
+{
+    (void)state;
+    enum { CALLERS = 120 };
+    struct fake *fake = fake_start(640, 480, FAKE_FINE);
+    struct display *display = open_good(fake);
+    for (int round = 0; round < 3; round++) {
+        struct caller *callers = calloc(CALLERS, sizeof *callers);
+        for (int i = 0; i < CALLERS; i++) {
+            callers[i] = (struct caller){.display = display, .request = plain};
+            if (round == 1) { /* all want different ones */
+                callers[i].request.has_region = true;
+                callers[i].request.region = (struct action_region){i, i, 300, 200};
+            }
+            pthread_create(&callers[i].thread, NULL, call, &callers[i]);
+            if (round == 2 && i % 10 == 0)
+                FAKE_SET(fake, seed, (uint32_t)(100 + i));
+        }
+        const unsigned char *data = NULL;
+        int different = 0;
+        for (int i = 0; i < CALLERS; i++) {
+            pthread_join(callers[i].thread, NULL);
+            assert_string_equal(callers[i].err.text, "");
+            assert_non_null(callers[i].picture);
+            different += callers[i].picture->data != data;
+            data = callers[i].picture->data;
+        }
+        if (round == 0)
+            assert_int_equal(different, 1); /* one encode for all */
+        for (int i = 0; i < CALLERS; i += 7) {
+            uint32_t *pixels = read_png(callers[i].picture), seed = 1;
+            struct action_region region = callers[i].picture->region;
+            for (uint32_t s = 100; round == 2 && s < 100 + CALLERS; s++)
+                if (pixels[0] == fake_pixel(s, region.x, region.y))
+                    seed = s;
+            free(pixels);
+            assert_shows(callers[i].picture, seed, (struct fake_patch){0});
+        }
+        for (int i = 0; i < CALLERS; i++)
+            picture_release(callers[i].picture);
+        free(callers);
+    }
+    display_close(display);
+    fake_stop(fake);
+}
+
+static void waits_until_it_is_still(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct display *display = open_good(fake);
+    picture_release(look_good(display, &plain));
+    struct caller caller = {.display = display, .request = plain};
+    caller.request.settle_ms = 300;
+    pthread_create(&caller.thread, NULL, call, &caller);
+    uint32_t seed = 2;
+    int64_t last_ms = 0;
+    for (; seed < 8; seed++) { /* keeps it waiting for longer than it would of itself */
+        clock_sleep_ms(100);
+        FAKE_SET(fake, seed, seed);
+        last_ms = clock_monotonic_ms();
+    }
+    pthread_join(caller.thread, NULL);
+    assert_non_null(caller.picture);
+    assert_true(caller.picture->still);
+    assert_in_range(caller.ended_ms - last_ms, 300, 800);
+    assert_shows(caller.picture, seed - 1, (struct fake_patch){0});
+    picture_release(caller.picture);
+
+    /* It has been still for a while, and that is known: no need to wait once more. */
+    clock_sleep_ms(400);
+    struct picture_request request = plain;
+    request.settle_ms = 300;
+    int64_t began_ms = clock_monotonic_ms();
+    struct picture *picture = look_good(display, &request);
+    assert_true(picture->still);
+    assert_in_range(clock_monotonic_ms() - began_ms, 0, 200);
+    picture_release(picture);
+    display_close(display);
+    fake_stop(fake);
+}
+
+static void *change_for_ever(void *argument)
+{
+    struct fake *fake = argument;
+    for (int i = 0; i < 30; i++) {
+        set_patch(fake, 100, 60, 10, 10, (uint32_t)(50 + i));
+        clock_sleep_ms(40);
+    }
+    return NULL;
+}
+
+static void a_restless_screen_is_shown_as_it_is(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct display *display = open_good(fake);
+    picture_release(look_good(display, &plain));
+    pthread_t thread;
+    pthread_create(&thread, NULL, change_for_ever, fake);
+    clock_sleep_ms(100);
+    struct picture_request request = plain;
+    request.settle_ms = 300;
+    request.timeout_ms = 500;
+    int64_t began_ms = clock_monotonic_ms();
+    struct picture *picture = look_good(display, &request);
+    assert_false(picture->still);
+    assert_in_range(clock_monotonic_ms() - began_ms, 450, 1000);
+    picture_release(picture);
+    request.has_region = true; /* another part of it is still */
+    request.region = (struct action_region){0, 0, 100, 120};
+    request.settle_ms = 100;
+    picture = look_good(display, &request);
+    assert_true(picture->still);
+    picture_release(picture);
+    pthread_join(thread, NULL);
+    display_close(display);
+    fake_stop(fake);
+}
+
+static void who_has_gone_waits_no_longer(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct display *display = open_good(fake);
+    picture_release(look_good(display, &plain));
+    for (int round = 0; round < 2; round++) {
+        struct caller caller = {.display = display, .request = plain, .cancel = cancel_new()};
+        if (round == 0)
+            caller.request.settle_ms = 4000;
+        else
+            FAKE_SET(fake, mute, true);
+        clock_sleep_ms(80);
+        pthread_create(&caller.thread, NULL, call, &caller);
+        clock_sleep_ms(150);
+        int64_t fired_ms = clock_monotonic_ms();
+        cancel_fire(caller.cancel);
+        pthread_join(caller.thread, NULL);
+        assert_null(caller.picture);
+        assert_int_equal(caller.err.code, ERROR_CANCELLED);
+        assert_in_range(caller.ended_ms - fired_ms, 0, 500);
+        cancel_free(caller.cancel);
+    }
+    FAKE_SET(fake, mute, false);
+    display_close(display);
+    fake_stop(fake);
+}
+
+static void act(struct display *display, const char *text, struct display_outcome *outcome)
+{
+    json_t *document = json_loads(text, 0, NULL);
+    struct action action = {.kind = ACTION_CLICK};
+    struct error err = ERROR_INIT;
+    assert_int_equal(action_decode(document, &action, &err), 0);
+    display_perform(display, &(struct display_request){&action, 1, 0, 0}, NULL, clock_deadline(20000),
+                    outcome, &err);
+    assert_string_equal(err.text, "");
+    action_clear(&action);
+    json_decref(document);
+}
+
+/* What an action changed is seen without anybody looking at pictures. */
+static void tells_what_changed(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct display *display = open_good(fake);
+    picture_release(look_good(display, &plain));
+    struct display_changes changes;
+    struct display_outcome outcome;
+    display_changes(display, 0, &changes);
+    assert_true(changes.any);
+    assert_int_equal(changes.region.width, WIDTH);
+    assert_int_equal(strlen(changes.etag), 34); /* it is known: we have just looked */
+    uint64_t since = 1;
+    display_changes(display, since, &changes);
+    assert_false(changes.any);
+
+    act(display, "{\"op\":\"move\",\"x\":3,\"y\":4}", &outcome);
+    set_patch(fake, 50, 40, 8, 6, 77);
+    clock_sleep_ms(150);
+    display_changes(display, since, &changes);
+    assert_true(changes.any);
+    assert_int_equal(changes.region.x, 50);
+    assert_int_equal(changes.region.y, 40);
+    assert_int_equal(changes.region.width, 8);
+    assert_int_equal(changes.region.height, 6);
+    assert_true(changes.last_ms <= clock_monotonic_ms());
+    assert_string_equal(changes.etag, "");
+
+    /* Only the next change was asked for: nobody waits. */
+    set_patch(fake, 0, 0, 8, 6, 78);
+    clock_sleep_ms(150);
+    struct display_changes later;
+    display_changes(display, since, &later);
+    assert_int_equal(later.region.x, 50);
+    display_close(display);
+    fake_stop(fake);
+}
+
+/* A wait for a region takes no notice of others, and QEMU is not asked more often than need be. */
+static void a_wait_is_for_its_region(void **state)
+{
+    (void)state;
+    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct display *display = open_good(fake);
+    struct display_outcome outcome;
+    picture_release(look_good(display, &plain));
+    pthread_t thread;
+    pthread_create(&thread, NULL, change_for_ever, fake); /* at 100, 60 */
+    pthread_mutex_lock(&fake->mutex);
+    size_t before = fake->fences;
+    pthread_mutex_unlock(&fake->mutex);
+    int64_t began_ms = clock_monotonic_ms();
+    act(display, "{\"op\":\"wait\",\"until\":\"still\",\"region\":[0,0,100,120],\"timeout_ms\":5000}",
+        &outcome);
+    int64_t took_ms = clock_monotonic_ms() - began_ms;
+    assert_in_range(took_ms, ACTION_STILL_MS, ACTION_STILL_MS + 300);
+    pthread_mutex_lock(&fake->mutex);
+    size_t fences = fake->fences - before;
+    pthread_mutex_unlock(&fake->mutex);
+    assert_in_range(fences, 2, (size_t)took_ms / 100 + 4);
+    act(display, "{\"op\":\"wait\",\"until\":\"change\",\"region\":[109,69,50,50],\"timeout_ms\":5000}",
+        &outcome);
+    pthread_join(thread, NULL);
+    display_close(display);
+    fake_stop(fake);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shows_all_and_parts),
+        cmocka_unit_test(makes_pictures_smaller),
+        cmocka_unit_test(a_name_is_of_what_is_shown),
+        cmocka_unit_test(the_same_picture_is_made_once),
+        cmocka_unit_test(many_callers_are_all_answered),
+        cmocka_unit_test(waits_until_it_is_still),
+        cmocka_unit_test(a_restless_screen_is_shown_as_it_is),
+        cmocka_unit_test(who_has_gone_waits_no_longer),
+        cmocka_unit_test(tells_what_changed),
+        cmocka_unit_test(a_wait_is_for_its_region),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

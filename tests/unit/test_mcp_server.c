@@ -1,0 +1,265 @@
+/*
+ * The server without threads, against a node of a test's own: what each line gives. live.mcp_protocol speaks
+ * to the program; here are the parts of which every branch can be had, and what the fuzz target builds on.
+ */
+#include "tests/unit/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "mcp/input.h"
+#include "mcp/message.h"
+#include "mcp/picture.h"
+#include "mcp/server.h"
+
+#define LEASE "l_00000000000000000000000000000000"
+
+/* What the server wrote: one line, or NULL. Owned. */
+struct written {
+    char *line;
+    unsigned count;
+};
+
+static void keep(void *context, char *line)
+{
+    struct written *written = context;
+    free(written->line);
+    written->line = line;
+    written->count++;
+}
+
+/* A node that says the same to everything. */
+struct answer {
+    const char *word; /* of a refusal; NULL to answer with `data` */
+    enum error_code code;
+    const char *data;
+    char path[256], body[512]; /* of the last request */
+};
+
+static int say(void *context, const struct client_request *request, struct client_answer *answer,
+               struct error *err)
+{
+    struct answer *said = context;
+    CLEANUP_FREE char *body = request->body ? document_text(request->body) : text_copy("");
+    snprintf(said->path, sizeof said->path, "%s %s", request->method, request->path);
+    snprintf(said->body, sizeof said->body, "%s", body);
+    if (said->word) {
+        snprintf(request->refusal, CLIENT_WORD_SIZE, "%s", said->word);
+        return error_set(err, said->code, "secret /path");
+    }
+    *answer = (struct client_answer){.status = 200,
+                                     .type = text_copy("application/json"),
+                                     .headers = text_copy(""),
+                                     .data = text_copy(said->data),
+                                     .size = strlen(said->data)};
+    return 0;
+}
+
+/* One line to a server that has begun a session. Gives the answer, or NULL. */
+static json_t *ask(struct answer *node_says, const char *line)
+{
+    static const char begin[] =
+        "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"protocolVersion\":"
+        "\"2025-11-25\"}}";
+    struct error err = ERROR_INIT;
+    struct written written = {0};
+    CLEANUP_MCP_NODE struct mcp_node *node = mcp_node_new_for_test(LEASE, say, node_says);
+    CLEANUP_MCP_SERVER struct mcp_server *server = mcp_server_new(node, 0, keep, &written);
+    mcp_server_line(server, begin, strlen(begin));
+    assert_int_equal(written.count, 1);
+    mcp_server_line(server, line, strlen(line));
+    json_t *answer = written.count == 2 ? document_parse(written.line, strlen(written.line), &err) : NULL;
+    free(written.line);
+    return answer;
+}
+
+static int64_t error_code(const json_t *answer)
+{
+    return json_integer_value(json_object_get(json_object_get(answer, "error"), "code"));
+}
+
+static void lines_that_are_refused(void **state)
+{
+    (void)state;
+    struct answer node = {.data = "{}"};
+    static const struct {
+        const char *line;
+        int64_t code;
+    } rows[] = {
+        {"x", MCP_PARSE_ERROR},
+        {"{\"a\":1,\"a\":2}", MCP_PARSE_ERROR},
+        {"7", MCP_INVALID_REQUEST},
+        {"[]", MCP_INVALID_REQUEST},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"nope\"}", MCP_METHOD_NOT_FOUND},
+        {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"nope\"}}",
+         MCP_INVALID_PARAMS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CLEANUP_JSON json_t *answer = ask(&node, rows[i].line);
+        assert_int_equal(error_code(answer), rows[i].code);
+    }
+}
+
+static void a_name_cut_inside_a_character(void **state)
+{
+    (void)state;
+    struct answer node = {.data = "{}"};
+    CLEANUP_JSON json_t *answer = ask(&node, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/"
+                                             "call\",\"params\":{\"name\":\"\xe7\xbe\x8e\xe7\xbe\x8e"
+                                             "\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe\x8e"
+                                             "\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe"
+                                             "\x8e\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe"
+                                             "\x8e\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe\x8e\xe7"
+                                             "\xbe\x8e\xe7\xbe\x8e\xe7\xbe\x8e\xe7\xbe\x8e\"}}");
+    assert_int_equal(error_code(answer), MCP_INVALID_PARAMS);
+}
+
+#define CALL(tool, arguments)                                                                                \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"" tool                   \
+    "\",\"arguments\":" arguments "}}"
+
+static const char *sentence(const json_t *answer)
+{
+    const json_t *content = json_object_get(json_object_get(answer, "result"), "content");
+    return json_string_value(json_object_get(json_array_get(content, 0), "text"));
+}
+
+static void what_is_sent_and_what_is_said(void **state)
+{
+    (void)state;
+    struct answer node = {
+        .data = "{\"ok\":true,\"done\":1,\"frame\":{\"width\":1280,\"height\":800},\"changed\":null}"};
+    CLEANUP_JSON json_t *answer = ask(&node, CALL("berth_key", "{\"keys\":\"a\"}"));
+    assert_string_equal(node.path, "POST /v1/leases/" LEASE "/actions");
+    assert_string_equal(node.body, "{\"actions\":[{\"op\":\"key\",\"keys\":\"a\"}]}");
+    assert_string_equal(sentence(answer),
+                        "{\"done\":1,\"frame\":{\"width\":1280,\"height\":800},\"changed\":null}");
+}
+
+static void nothing_of_a_fault_is_passed_on(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"internal", "image", "hypervisor", "unauthorized", "not_found",
+                                        "made_up",  ""};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        struct answer node = {.word = words[i], .code = ERROR_INTERNAL};
+        CLEANUP_JSON json_t *answer = ask(&node, CALL("berth_key", "{\"keys\":\"a\"}"));
+        assert_non_null(sentence(answer));
+        assert_null(strstr(sentence(answer), "secret"));
+        assert_true(json_is_true(json_object_get(json_object_get(answer, "result"), "isError")));
+    }
+}
+
+/* What comes from a node may be anything. */
+static void answers_that_are_no_documents_of_ours(void **state)
+{
+    (void)state;
+    static const char *const data[] = {
+        "",     "[]",   "{\"frame\":5}", "{\"changed\":[1,2]}", "{\"screenshot\":{\"data\":5}}",
+        "\xff", "null", "{\"x\":1}",     "{\"id\":1}",          "[{\"id\":\"l_x\"}]"};
+    for (size_t i = 0; i < sizeof data / sizeof data[0]; i++) {
+        struct answer node = {.data = data[i]};
+        CLEANUP_JSON json_t *act = ask(&node, CALL("berth_key", "{\"keys\":\"a\",\"screenshot\":true}"));
+        CLEANUP_JSON json_t *look = ask(&node, CALL("berth_screenshot", "{}"));
+        CLEANUP_JSON json_t *status = ask(&node, CALL("berth_status", "{}"));
+        CLEANUP_JSON json_t *end = ask(&node, CALL("berth_end", "{}"));
+        assert_non_null(act);
+        assert_non_null(look);
+        assert_non_null(status);
+        assert_non_null(end);
+    }
+}
+
+static void pictures_tell_their_size(void **state)
+{
+    (void)state;
+    int32_t width = 0, height = 0;
+    static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x03\x20";
+    static const char jpeg[] = "\xff\xd8\xff\xe0\0\x04\0\0\xff\xc0\0\x11\x08\x03\x20\x05\0\x03\0";
+    assert_string_equal(mcp_picture_size(png, sizeof png - 1, &width, &height), "image/png");
+    assert_int_equal(width * 10000 + height, 12800800);
+    width = height = 0;
+    assert_string_equal(mcp_picture_size(jpeg, sizeof jpeg - 1, &width, &height), "image/jpeg");
+    assert_int_equal(width * 10000 + height, 12800800);
+    for (size_t size = 0; size < sizeof png - 1; size++)
+        assert_null(mcp_picture_size(png, size, &width, &height));
+    for (size_t size = 0; size < 17; size++)
+        assert_null(mcp_picture_size(jpeg, size, &width, &height));
+    static const char endless[] = "\xff\xd8\xff\xe0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    assert_null(mcp_picture_size(endless, sizeof endless - 1, &width, &height));
+}
+
+/* RFC 4648 section 10 */
+static void base64_of_its_specification(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {{"", ""},
+                                          {"f", "Zg=="},
+                                          {"fo", "Zm8="},
+                                          {"foo", "Zm9v"},
+                                          {"foob", "Zm9vYg=="},
+                                          {"fooba", "Zm9vYmE="},
+                                          {"foobar", "Zm9vYmFy"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        CLEANUP_FREE char *text = mcp_picture_base64(rows[i][0], strlen(rows[i][0]));
+        assert_string_equal(text, rows[i][1]);
+    }
+    CLEANUP_FREE char *high = mcp_picture_base64("\xff\xfe\xfd", 3);
+    assert_string_equal(high, "//79");
+}
+
+/* Lines of every length around the limit, in pieces of every size. */
+static void lines_around_the_limit(void **state)
+{
+    (void)state;
+    enum { LIMIT = 20 };
+    for (size_t piece = 1; piece < 60; piece += 7) {
+        int pipes[2];
+        assert_int_equal(pipe(pipes), 0);
+        char text[2048];
+        size_t size = 0, at = 0;
+        for (size_t length = 0; length <= 2 * LIMIT; length++) {
+            memset(text + size, 'a' + (int)(length % 26), length);
+            size += length;
+            text[size++] = '\n';
+        }
+        memcpy(text + size, "rest", 4);
+        size += 4;
+        for (; at < size; at += piece)
+            assert_true(write(pipes[1], text + at, at + piece < size ? piece : size - at) > 0);
+        close(pipes[1]);
+        CLEANUP_MCP_INPUT struct mcp_input *input = mcp_input_new(pipes[0], LIMIT);
+        const char *line;
+        size_t got;
+        for (size_t length = 0; length <= 2 * LIMIT; length++) {
+            enum mcp_input_event event = mcp_input_next(input, &line, &got);
+            assert_int_equal(event, length <= LIMIT ? MCP_INPUT_LINE : MCP_INPUT_LONG);
+            if (event == MCP_INPUT_LINE) {
+                assert_int_equal(got, length);
+                assert_true(length == 0 || line[length - 1] == 'a' + (int)(length % 26));
+            }
+        }
+        assert_int_equal(mcp_input_next(input, &line, &got), MCP_INPUT_LINE);
+        assert_int_equal(got, 4);
+        assert_int_equal(mcp_input_next(input, &line, &got), MCP_INPUT_END);
+        close(pipes[0]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_that_are_refused),
+        cmocka_unit_test(a_name_cut_inside_a_character),
+        cmocka_unit_test(what_is_sent_and_what_is_said),
+        cmocka_unit_test(nothing_of_a_fault_is_passed_on),
+        cmocka_unit_test(answers_that_are_no_documents_of_ours),
+        cmocka_unit_test(pictures_tell_their_size),
+        cmocka_unit_test(base64_of_its_specification),
+        cmocka_unit_test(lines_around_the_limit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

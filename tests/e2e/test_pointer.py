@@ -41,7 +41,7 @@ class Pointer(desktop.DesktopTest):
                 return seen[0] == point
 
             try:
-                live.wait_for("the pointer is there", there, 10, 0.1)
+                live.wait_for("the pointer is there", there, desktop.SECONDS, 0.1)
             except AssertionError:
                 self.fail("moved to %r, Xorg has it at %r" % (point, seen[0]))
 
@@ -59,7 +59,7 @@ class Pointer(desktop.DesktopTest):
                 return place[0][0] == "mousedown" and [int(word) for word in place[0][1:3]] == [x, y]
 
             try:
-                live.wait_for("the click is there", clicked, 15, 0.1)
+                live.wait_for("the click is there", clicked, desktop.SECONDS, 0.1)
             except AssertionError:
                 self.fail("clicked %r, the page says %r" % ((x, y), place[0]))
             offsets.add((x - int(place[0][3]), y - int(place[0][4])))
@@ -79,7 +79,7 @@ class Pointer(desktop.DesktopTest):
                      mode.replace('"', '\\"'))
         self.as_root("systemctl restart berthos-x; sleep 1; systemctl restart berthos-browser")
         type(self).width, type(self).height = 1366, 768
-        live.wait_for("the other size", lambda: self.size() == (1366, 768), 120, 1)
+        live.wait_for("the other size", lambda: self.size() == (1366, 768), desktop.SECONDS, 1)
         self.open_page()
         self.check_x()
         self.check_chromium()

@@ -42,14 +42,14 @@ class Typing(desktop.DesktopTest):
                 return
             before = self.page().get("at")
             self.key("Tab")
-            live.wait_for("the focus moves", lambda: self.page().get("at", before) != before, 20, 0.1)
+            live.wait_for("the focus moves", lambda: self.page().get("at", before) != before, desktop.SECONDS, 0.1)
         self.fail("no Tab leads to %s" % element)
 
     def enter(self, text):
-        """Has the text entered, which must succeed; gives characters a second as the node sees them."""
-        answer = self.hands("type", text=text)
-        self.assertEqual(answer["ok"], True, answer)
-        return len(text) / answer["seconds"]
+        """Has the text entered over HTTP, which must succeed; gives characters a second as the client sees them."""
+        start = time.monotonic()
+        self.act({"op": "type", "text": text, "via": "agent"})
+        return len(text) / (time.monotonic() - start)
 
     def busy(self):
         """Both of the guest's CPUs, until the test ends."""
@@ -74,7 +74,7 @@ class Typing(desktop.DesktopTest):
             self.clear(element)
         self.focus("area")
         self.enter("one %s\ntwo\tline %s\tedit %s\t" % (UNICODE, UNICODE, UNICODE))
-        live.wait_for("the last Tab's button", lambda: self.page().get("at") == "button", 20, 0.1)
+        live.wait_for("the last Tab's button", lambda: self.page().get("at") == "button", desktop.SECONDS, 0.1)
         for element, text in (("edit", "edit "), ("line", "line "), ("area", "one ")):
             self.key("shift+Tab")
             self.wait_held(element, text + UNICODE + ("\ntwo" if element == "area" else ""))
@@ -86,17 +86,17 @@ class Typing(desktop.DesktopTest):
         self.key("ctrl+l")
         self.enter("file:///home/agent/page.html#%s" % UNICODE.split()[2])
         self.key("Return")
-        live.wait_for("the page of that address", lambda: self.page().get("hash") == "#%E7%BE%8E", 30, 0.2)
-        live.wait_for("its first field", lambda: self.page().get("at") == "area", 30, 0.2)
+        live.wait_for("the page of that address", lambda: self.page().get("hash") == "#%E7%BE%8E", desktop.SECONDS, 0.2)
+        live.wait_for("its first field", lambda: self.page().get("at") == "area", desktop.SECONDS, 0.2)
 
     def test_a_terminal(self):
         self.as_tenant("rm -f typed; setsid xterm -e sh -c 'stty raw -echo; cat >typed' >/dev/null 2>&1 &")
         live.wait_for("the terminal reads", lambda: self.as_tenant("cat typed 2>&1 >/dev/null; xdotool getactivewindow getwindowname")
-                      .strip() == "sh", 30, 0.3)
+                      .strip() == "sh", desktop.SECONDS, 0.3)
         text = PRINTABLE + "\t" + UNICODE + "\n" + long_text(7)
         rate = self.enter(text)
         want = text.replace("\n", "\r").encode()
-        live.wait_for("all of it was read", lambda: int(self.as_tenant("stat -c %s typed")) >= len(want), 30, 0.2)
+        live.wait_for("all of it was read", lambda: int(self.as_tenant("stat -c %s typed")) >= len(want), desktop.SECONDS, 0.2)
         self.assertEqual(live.guest_read(self.domain, "/home/agent/typed"), want)
         print("into a terminal: %.0f characters a second" % rate)
 
@@ -110,7 +110,7 @@ class Typing(desktop.DesktopTest):
         for seed in range(1, ROUNDS + 1):
             self.clear("area")
             rates.append(self.enter(long_text(seed)))
-            self.wait_held("area", long_text(seed), 120)
+            self.wait_held("area", long_text(seed), 2 * desktop.SECONDS)
         print("into Chromium: %.0f characters a second; with both CPUs busy %s" %
               (rates[0], ", ".join("%.0f" % rate for rate in rates[1:])))
 
@@ -125,7 +125,7 @@ class Typing(desktop.DesktopTest):
             holding = threading.Thread(target=self.act, args=({"op": "hold_key", "keys": keys, "duration_ms": 2500},))
             holding.start()
             time.sleep(1)
-            self.enter("aB \u00f1\ncD")
+            self.assertTrue(self.hands("type", text="aB \u00f1\ncD")["ok"])  # over HTTP it would wait its turn
             holding.join()
             self.wait_held("area", "aB \u00f1\ncD")
             self.clear("area")
@@ -135,11 +135,12 @@ class Typing(desktop.DesktopTest):
         self.clear("area")
         self.focus("button")
         time.sleep(1)
-        answer = self.hands("type", text="abc \u00f1")
-        self.assertEqual((answer["ok"], answer["typed"], answer["error"]), (False, 0, "no text field has the focus"))
+        answer = self.api.post("/v1/leases/%s/actions" % self.lease["id"], {"op": "type", "text": "abc \u00f1"})
+        self.assertEqual(answer.status, 422, answer)
+        self.assertIn("no text field has the focus", answer.json()["error"])
         before = self.page()["keys"]
         self.enter("abc")
-        live.wait_for("three keys", lambda: self.page()["keys"] >= before + 3, 20, 0.2)
+        live.wait_for("three keys", lambda: self.page()["keys"] >= before + 3, desktop.SECONDS, 0.2)
         self.focus("area")
         self.wait_held("area", "")
         self.enter("z")
@@ -175,22 +176,22 @@ class Typing(desktop.DesktopTest):
 
     def test_wheel_and_side_buttons(self):
         before = self.page()["wheel"]
-        self.assertTrue(self.hands("scroll", 640, 600, 3)["ok"])
-        live.wait_for("three notches right", lambda: self.page()["wheel"][0] == before[0] + 3, 20, 0.2)
-        live.wait_for("the page has moved", lambda: self.page()["scroll"][0] > 0, 20, 0.2)
-        self.assertTrue(self.hands("scroll", 640, 600, -3)["ok"])
-        live.wait_for("and back", lambda: self.page()["scroll"][0] == 0, 20, 0.2)
+        self.act({"op": "scroll", "x": 640, "y": 600, "dx": 3})
+        live.wait_for("three notches right", lambda: self.page()["wheel"][0] == before[0] + 3, desktop.SECONDS, 0.2)
+        live.wait_for("the page has moved", lambda: self.page()["scroll"][0] > 0, desktop.SECONDS, 0.2)
+        self.act({"op": "scroll", "x": 640, "y": 600, "dx": -3})
+        live.wait_for("and back", lambda: self.page()["scroll"][0] == 0, desktop.SECONDS, 0.2)
         self.assertEqual(self.page()["wheel"], before)
         self.key("ctrl+l")
         self.enter("data:text/html,<title>elsewhere</title>")
         self.key("Return")
-        live.wait_for("elsewhere", lambda: self.title().startswith("elsewhere"), 30, 0.3)
-        self.assertTrue(self.hands("click", 640, 600, "back", 1)["ok"])
-        live.wait_for("back", lambda: self.page().get("at"), 30, 0.3)
-        self.assertTrue(self.hands("click", 640, 600, "forward", 1)["ok"])
-        live.wait_for("forward", lambda: self.title().startswith("elsewhere"), 30, 0.3)
-        self.assertTrue(self.hands("click", 640, 600, "back", 1)["ok"])
-        live.wait_for("back again", lambda: self.page().get("at"), 30, 0.3)
+        live.wait_for("elsewhere", lambda: self.title().startswith("elsewhere"), desktop.SECONDS, 0.3)
+        self.act({"op": "click", "x": 640, "y": 600, "button": "back"})
+        live.wait_for("back", lambda: self.page().get("at"), desktop.SECONDS, 0.3)
+        self.act({"op": "click", "x": 640, "y": 600, "button": "forward"})
+        live.wait_for("forward", lambda: self.title().startswith("elsewhere"), desktop.SECONDS, 0.3)
+        self.act({"op": "click", "x": 640, "y": 600, "button": "back"})
+        live.wait_for("back again", lambda: self.page().get("at"), desktop.SECONDS, 0.3)
 
     def test_the_helper_is_the_tenants_and_no_more(self):
         """The daemon is the desktop's user; what the tenant does to it harms nobody else, and it comes back."""

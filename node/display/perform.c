@@ -42,8 +42,10 @@ static uint8_t button_bit(enum action_button button)
 
 static int perform_click(struct hand *hand, const struct action *action, struct error *err)
 {
+    /* The tablet has to be where the helper puts the pointer: its next position, if it is the same, is no
+     * event. */
     if (action->button >= BUTTON_BACK)
-        return hand_settle(hand, err) < 0
+        return pointer_send(hand, action->point, pointer_buttons(hand), err) < 0 || hand_settle(hand, err) < 0
                    ? -1
                    : assist_of(hand)->click(assist_of(hand)->context, action->point, action->button,
                                             action->count, helper_deadline(hand, 0), err);

@@ -7,6 +7,9 @@
 
 #include "base/sync.h"
 
+/* QEMU takes 32 connections: with the viewers and the node's session no more than these are left to wait. */
+#define WAITING_MAX 16
+
 struct holder {
     struct holds *holds;
     struct holder *next;
@@ -143,7 +146,7 @@ size_t holds_others(struct holder *holder, uint32_t *keys, size_t max)
 bool holds_shut(struct holds *holds, int fd)
 {
     LOCK_SCOPE(&holds->mutex);
-    if (!holds->pressing) {
+    if (!holds->pressing || holds->waiting_count == WAITING_MAX) {
         shutdown(fd, SHUT_WR);
         holds->ended = true;
         return true;

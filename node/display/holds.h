@@ -52,8 +52,8 @@ size_t holds_others(struct holder *holder, uint32_t *keys, size_t max);
 /*
  * Ends a connection to the guest's VNC server. QEMU releases every key of everybody when any of its
  * connections ends (*seen* with 7.2), so that must not happen while the node's session has a key down. True:
- * its sending side was shut down; the descriptor is the caller's yet, who may wait for QEMU's end of it.
- * False: it is *transferred*, and that is done as soon as may be.
+ * its sending side was shut down (also when many wait already); the descriptor is the caller's yet, who may
+ * wait for QEMU's end of it. False: it is *transferred*, and that is done as soon as may be.
  */
 bool holds_shut(struct holds *holds, int fd);
 

@@ -9,6 +9,7 @@ import threading
 import time
 
 import berthos_live as live
+from view_client import Viewer
 
 ROUNDS = int(os.environ.get("BERTHOS_TYPE_ROUNDS", "2"))  # of 2,000 characters each way
 PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7f))
@@ -391,6 +392,68 @@ class Paused(HandsTest):
         self.pause()
         self.assertEqual(connection.getresponse().status, 409)
         self.resume()
+        self.assert_released()
+
+
+class Viewers(HandsTest):
+    def viewer(self):
+        ticket = self.api.get("/v1/leases/%s/view?mode=control" % self.lease["id"]).json()["ticket"]
+        port = int(re.search(r":(\d+)/", self.lease["viewer_url"]).group(1))
+        secret = live.Api(port).post("/session", token=ticket).json()["secret"]
+        viewer = Viewer(port, secret=secret)
+        self.addCleanup(viewer.cut)
+        viewer.fence()
+        return viewer
+
+    def test_what_a_viewer_holds_spoils_no_text(self):
+        viewer = self.viewer()
+        viewer.code(29, 1)
+        viewer.key(0xffe1, 1)
+        viewer.fence()
+        live.wait_for("both are down", lambda: {(29, 1), (42, 1)} <= set(self.guest.keys()), 10)
+        self.act({"op": "type", "text": "abc"})
+        live.wait_for("the text has arrived", lambda: len(self.guest.text()) >= 3, 10)
+        self.assertEqual(self.guest.text(), b"abc")
+
+    def test_a_pointer_that_a_viewer_moved(self):
+        self.viewer().pointer(321, 123)
+        live.wait_for("the pointer is there", lambda: self.guest.pointer()["x"] == 321, 10)
+        answer = self.api.post(self.path, {"op": "cursor_position"}).json()
+        self.assertEqual((answer["x"], answer["y"]), (321, 123))
+        self.act({"op": "mouse_down"})
+        self.act({"op": "mouse_up"})
+        self.assertEqual((self.guest.pointer()["x"], self.guest.pointer()["y"]), (321, 123))
+        self.assertEqual(self.guest.buttons(), [(live.BTN_LEFT, 1), (live.BTN_LEFT, 0)])
+
+    def test_viewers_that_leave_lift_no_key_of_ours(self):
+        """QEMU releases all keys when any connection to it ends: viewers come and go while capitals are typed."""
+        stop = threading.Event()
+        errors = []
+
+        def come_and_go():
+            try:
+                while not stop.wait(0.4):
+                    self.viewer().cut()
+            except Exception as error:
+                errors.append(error)
+
+        thread = threading.Thread(target=come_and_go)
+        thread.start()
+        text = "ABCDEFGHIJKLMNOPQRSTUVWXYZ!@#$%^&*()a" * 5
+        try:
+            self.act({"op": "type", "text": text, "via": "keys"})
+            connection = self.send({"op": "hold_key", "keys": "shift", "duration_ms": 3000})
+            live.wait_for("the key is down", lambda: self.guest.keys()[-1] == (live.KEY_LEFTSHIFT, 1), 20)
+            down = len(self.guest.keys())
+            time.sleep(1)
+            self.assertEqual(len(self.guest.keys()), down)
+            self.assertEqual(connection.getresponse().status, 200)
+        finally:
+            stop.set()
+            thread.join()
+        self.assertEqual(errors, [])
+        live.wait_for("the text has arrived", lambda: len(self.guest.text()) >= len(text), 20)
+        self.assertEqual(self.guest.text().decode(), text)
         self.assert_released()
 
 

@@ -567,6 +567,15 @@ int leases_view(struct leases *leases, const char *id, const struct pairing_gran
     return open ? 0 : no_such_lease(err);
 }
 
+void leases_revoke(struct leases *leases, const char *grant)
+{
+    for (size_t i = 0; i < leases->count; i++) {
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        if (leases->berths[i].view)
+            view_revoke(leases->berths[i].view->view, grant);
+    }
+}
+
 /* --- through the display --------------------------------------------------------------------------- */
 
 /* The live lease's display, kept open until berth_leave_display(). One that was lost is opened again. */

@@ -160,3 +160,12 @@ int leases_view(struct leases *leases, const char *id, const struct pairing_gran
         pthread_mutex_unlock(&berth->mutex);
     return open ? 0 : leases_no_such(err);
 }
+
+void leases_revoke(struct leases *leases, const char *grant)
+{
+    for (size_t i = 0; i < leases->count; i++) {
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        if (leases->berths[i].view)
+            view_revoke(leases->berths[i].view->view, grant);
+    }
+}

@@ -144,7 +144,7 @@ class Acting:
     def test_every_printable_character(self):
         page = self.open()
         page.focus("#screen canvas")
-        page.keyboard.type(PRINTABLE, {"delay": 45})
+        self.type(page, PRINTABLE)
         live.wait_for("the text in the guest, not %r" % self.guest.text(), lambda: self.guest.text() == PRINTABLE.encode(), 30, 0.3)
         self.assertTrue(self.nothing_down())
 
@@ -181,9 +181,9 @@ class Acting:
         first.until("document.getElementById('viewers').textContent === '2 viewers'", 30)
         first.focus("#screen canvas")
         second.focus("#screen canvas")
-        first.keyboard.type("one ", {"delay": 40})
+        self.type(first, "one ")
         live.wait_for("the first", lambda: self.guest.text() == b"one ", 10, 0.1)
-        second.keyboard.type("two ", {"delay": 40})
+        self.type(second, "two ")
         live.wait_for("the second", lambda: self.guest.text() == b"one two ", 10, 0.1)
         self.act({"op": "type", "text": "API"})
         self.assertEqual(self.guest.text(), b"one two API")
@@ -191,7 +191,7 @@ class Acting:
         second.mouse.click(*self.at(second, 200, 100))
         live.wait_for("both clicks", lambda: len(self.guest.buttons()) == 4, 10, 0.1)
         second.close()
-        first.keyboard.type("!", {"delay": 40})
+        self.type(first, "!")
         live.wait_for("the first goes on", lambda: self.guest.text() == b"one two API!", 10, 0.1)
 
     def test_the_ninth_viewer_is_told(self):

@@ -412,6 +412,15 @@ class Layouts(PageTest):
                    ("keyup", "AltGraph", "AltRight"))
         self.keys((SHIFT, 1), (3, 1), (SHIFT, 0), (3, 0))
 
+    def test_a_capital_without_shift(self):
+        page = self.open()
+        self.press(page, ("keydown", "A", "KeyA"), ("keyup", "A", "KeyA"))
+        self.keys((SHIFT, 1), (A, 1), (SHIFT, 0), (A, 0))
+        # with CapsLock on, which the guest has been sent, its case is made there
+        page.evaluate("""for (const kind of ['keydown', 'keyup']) document.querySelector('#screen canvas').dispatchEvent(
+            new KeyboardEvent(kind, {key: 'A', code: 'KeyA', modifierCapsLock: true, bubbles: true, cancelable: true}))""")
+        self.keys((A, 1), (A, 0))
+
     def test_a_character_without_a_key_is_typed_in_its_turn(self):
         page = self.open()
         self.view.hold_action = threading.Event()

@@ -11,6 +11,11 @@ export class Guest extends RFB {
     /** Called with a character that has no key; gives a promise that is kept when it has been dealt with. */
     type_character = async () => {};
 
+    /** Whether the viewer's CapsLock is on. */
+    set caps(on) {
+        this.#layout.caps = on;
+    }
+
     sendKey(keysym, code, down) {
         if (down === undefined) {
             this.sendKey(keysym, code, true);

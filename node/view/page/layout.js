@@ -34,6 +34,8 @@ function foreign_character(keysym) {
 /** Follows what is down, and turns each event of the viewer's keyboard into events of the guest's. */
 export class Layout {
     #shifts = new Set();
+    /** Whether the viewer's CapsLock is on: it was sent to the guest as any key, and makes its case there. */
+    caps = false;
     #moved = new Map(); // code of the viewer's key -> [keysym, code] it was sent as, or null: not sent
 
     /** The Shift keys that are down, as events that let go of them (or, with press, take them again). */
@@ -65,8 +67,8 @@ export class Layout {
         const place = keysym >= 0x20 && keysym <= 0x7e ? PLACES.get(String.fromCharCode(keysym)) : undefined;
         if (!place || String(code).startsWith('Numpad')) return {events: [[keysym, code, true]], text: ''};
         const shifted = this.#shifts.size > 0;
-        // The case of a letter is made by Shift and CapsLock, which are sent as they are.
-        const same_shift = place.letter || place.shift === shifted;
+        // A capital without Shift or CapsLock comes from keyboards on a screen; QEMU would press CapsLock for it.
+        const same_shift = (place.letter && this.caps) || place.shift === shifted;
         if (place.code !== code) this.#moved.set(code, [keysym, place.code]);
         const press = [keysym, place.code, true];
         if (same_shift) return {events: [press], text: ''};

@@ -184,6 +184,7 @@ function watch_chord(event) {
         down.delete(event.code);
         return;
     }
+    if (link && link.guest) link.guest.caps = event.getModifierState('CapsLock');
     down.add(event.code);
     if (down.size !== CHORD.length || !CHORD.every((one) => [...down].some((code) => one.test(code)))) return;
     event.preventDefault();

@@ -3,6 +3,7 @@
 import functools
 import hashlib
 import json
+import time
 
 import berthos_live as live
 
@@ -72,6 +73,12 @@ class Views:
         box = page.evaluate("(() => { const box = %s.getBoundingClientRect(); return [box.x, box.y, box.width / %s.width]; })()"
                             % (CANVAS, CANVAS))
         return box[0] + (x + 0.5) * box[2], box[1] + (y + 0.5) * box[2]
+
+    def type(self, page, text):
+        """As a person would, but each key down and up in one go: under load a key that is held repeats itself."""
+        for character in text:
+            page.keyboard.type(character)
+            time.sleep(0.05)
 
     def secret(self, page):
         return json.loads(page.evaluate("sessionStorage.getItem('berthos.session')"))["secret"]

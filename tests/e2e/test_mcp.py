@@ -120,6 +120,16 @@ class Desktop(unittest.TestCase):
         except AssertionError as error:
             raise AssertionError("%s; it saw %r" % (error, last[0]))
 
+    def in_the_end(self, act, what, condition):
+        """For clicks that must follow each other within half a second of the guest's: it is slow on a busy machine."""
+        for attempt in range(4):
+            act()
+            try:
+                return self.saw(what, condition, 15)
+            except AssertionError:
+                if attempt == 3:
+                    raise
+
     # -- the way
 
     def test_01_tools_and_status(self):
@@ -158,12 +168,21 @@ class Desktop(unittest.TestCase):
 
     def test_04_selects_and_replaces(self):
         left, top, right, bottom = self.frame_of(TEXT)
-        self.good("triple_click", x=left + 40, y=(top + bottom) // 2)
-        self.good("type", text="word")
-        self.saw("one word instead", lambda state: state["text"] == "word")
-        self.good("double_click", x=left + 20, y=(top + bottom) // 2)
-        self.good("key", keys="Delete")
-        self.saw("no word", lambda state: state["text"] == "")
+        y = (top + bottom) // 2
+
+        def replace_all():
+            self.good("key", keys=["ctrl+a", "Delete"])
+            self.good("type", text="two words")
+            self.good("triple_click", x=left + 40, y=y)
+            self.good("type", text="word")
+
+        self.in_the_end(replace_all, "one word instead", lambda state: state["text"] == "word")
+
+        def delete_word():
+            self.good("double_click", x=left + 20, y=y)
+            self.good("key", keys="Delete")
+
+        self.in_the_end(delete_word, "no word", lambda state: state["text"] == "")
         done = self.good("batch", actions=[{"op": "type", "text": "by batch"}, {"op": "key", "keys": ["shift+Home", "ctrl+x"]},
                                            {"op": "key", "keys": "ctrl+v", "repeat": 2}, {"op": "cursor_position"}])
         self.assertEqual(done["done"], 4)
@@ -225,8 +244,8 @@ class Desktop(unittest.TestCase):
         self.saw("the right button", lambda state: "contextmenu 2" in state["clicks"])
         self.good("middle_click", x=x, y=y)
         self.saw("the middle button", lambda state: "auxclick 1" in state["clicks"])
-        self.good("double_click", x=x, y=y)
-        self.saw("two clicks", lambda state: "dblclick 0" in state["clicks"])
+        self.in_the_end(lambda: self.good("double_click", x=x, y=y), "two clicks",
+                        lambda state: "dblclick 0" in state["clicks"])
         self.good("click", coordinate=[x, y], text="ctrl")
         self.saw("a click with one held", lambda state: state["clicks"][-1] == "click 0 ctrl")
         self.passed()
@@ -245,8 +264,8 @@ class Desktop(unittest.TestCase):
 
     def test_11_acts_and_looks_in_one_call(self):
         left, top, right, bottom = self.frame_of(TEXT)
-        self.good("triple_click", x=left + 40, y=(top + bottom) // 2)
-        self.good("key", keys="Delete")
+        self.good("click", x=left + 40, y=(top + bottom) // 2)
+        self.good("key", keys=["ctrl+a", "Delete"])
         self.saw("an empty field", lambda state: state["text"] == "")
         before = self.look(settle_ms=300)
         result = self.sdk.call("berth_type", text="seen at once", screenshot=True)

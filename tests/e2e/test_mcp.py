@@ -162,6 +162,7 @@ class Desktop(unittest.TestCase):
         left, top, right, bottom = self.frame_of(TEXT)
         done = self.good("click", x=(left + right) // 2, y=(top + bottom) // 2)
         self.assertEqual(done["frame"], {"width": 1280, "height": 800})
+        self.saw("its field chosen", lambda state: state["focus"] == "text")
         self.good("type", text=PRINTABLE)
         self.saw("all of it", lambda state: state["text"] == PRINTABLE)
         self.passed()
@@ -170,20 +171,15 @@ class Desktop(unittest.TestCase):
         left, top, right, bottom = self.frame_of(TEXT)
         y = (top + bottom) // 2
 
-        def replace_all():
-            self.good("key", keys=["ctrl+a", "Delete"])
-            self.good("type", text="two words")
-            self.good("triple_click", x=left + 40, y=y)
-            self.good("type", text="word")
-
-        self.in_the_end(replace_all, "one word instead", lambda state: state["text"] == "word")
-
-        def delete_word():
-            self.good("double_click", x=left + 20, y=y)
-            self.good("key", keys="Delete")
-
-        self.in_the_end(delete_word, "no word", lambda state: state["text"] == "")
-        done = self.good("batch", actions=[{"op": "type", "text": "by batch"}, {"op": "key", "keys": ["shift+Home", "ctrl+x"]},
+        self.in_the_end(lambda: self.good("triple_click", x=left + 40, y=y), "all of it chosen",
+                        lambda state: state["selected"] == PRINTABLE)
+        self.good("type", text="word")
+        self.saw("one word instead", lambda state: state["text"] == "word")
+        self.in_the_end(lambda: self.good("double_click", x=left + 20, y=y), "the word chosen",
+                        lambda state: state["selected"] == "word")
+        self.good("key", keys="Delete")
+        self.saw("no word", lambda state: state["text"] == "")
+        done = self.good("batch", actions=[{"op": "type", "text": "by batch", "via": "keys"}, {"op": "key", "keys": ["shift+Home", "ctrl+x"]},
                                            {"op": "key", "keys": "ctrl+v", "repeat": 2}, {"op": "cursor_position"}])
         self.assertEqual(done["done"], 4)
         self.saw("what was cut pasted twice", lambda state: state["text"] == "by batchby batch")
@@ -265,6 +261,7 @@ class Desktop(unittest.TestCase):
     def test_11_acts_and_looks_in_one_call(self):
         left, top, right, bottom = self.frame_of(TEXT)
         self.good("click", x=left + 40, y=(top + bottom) // 2)
+        self.saw("its field chosen", lambda state: state["focus"] == "text")
         self.good("key", keys=["ctrl+a", "Delete"])
         self.saw("an empty field", lambda state: state["text"] == "")
         before = self.look(settle_ms=300)

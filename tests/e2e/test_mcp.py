@@ -120,6 +120,16 @@ class Desktop(unittest.TestCase):
         except AssertionError as error:
             raise AssertionError("%s; it saw %r" % (error, last[0]))
 
+    def in_the_end(self, act, what, condition):
+        """For clicks that must follow each other within half a second of the guest's: it is slow on a busy machine."""
+        for attempt in range(4):
+            act()
+            try:
+                return self.saw(what, condition, 15)
+            except AssertionError:
+                if attempt == 3:
+                    raise
+
     # -- the way
 
     def test_01_tools_and_status(self):
@@ -152,19 +162,24 @@ class Desktop(unittest.TestCase):
         left, top, right, bottom = self.frame_of(TEXT)
         done = self.good("click", x=(left + right) // 2, y=(top + bottom) // 2)
         self.assertEqual(done["frame"], {"width": 1280, "height": 800})
+        self.saw("its field chosen", lambda state: state["focus"] == "text")
         self.good("type", text=PRINTABLE)
         self.saw("all of it", lambda state: state["text"] == PRINTABLE)
         self.passed()
 
     def test_04_selects_and_replaces(self):
         left, top, right, bottom = self.frame_of(TEXT)
-        self.good("triple_click", x=left + 40, y=(top + bottom) // 2)
+        y = (top + bottom) // 2
+
+        self.in_the_end(lambda: self.good("triple_click", x=left + 40, y=y), "all of it chosen",
+                        lambda state: state["selected"] == PRINTABLE)
         self.good("type", text="word")
         self.saw("one word instead", lambda state: state["text"] == "word")
-        self.good("double_click", x=left + 20, y=(top + bottom) // 2)
+        self.in_the_end(lambda: self.good("double_click", x=left + 20, y=y), "the word chosen",
+                        lambda state: state["selected"] == "word")
         self.good("key", keys="Delete")
         self.saw("no word", lambda state: state["text"] == "")
-        done = self.good("batch", actions=[{"op": "type", "text": "by batch"}, {"op": "key", "keys": ["shift+Home", "ctrl+x"]},
+        done = self.good("batch", actions=[{"op": "type", "text": "by batch", "via": "keys"}, {"op": "key", "keys": ["shift+Home", "ctrl+x"]},
                                            {"op": "key", "keys": "ctrl+v", "repeat": 2}, {"op": "cursor_position"}])
         self.assertEqual(done["done"], 4)
         self.saw("what was cut pasted twice", lambda state: state["text"] == "by batchby batch")
@@ -225,8 +240,8 @@ class Desktop(unittest.TestCase):
         self.saw("the right button", lambda state: "contextmenu 2" in state["clicks"])
         self.good("middle_click", x=x, y=y)
         self.saw("the middle button", lambda state: "auxclick 1" in state["clicks"])
-        self.good("double_click", x=x, y=y)
-        self.saw("two clicks", lambda state: "dblclick 0" in state["clicks"])
+        self.in_the_end(lambda: self.good("double_click", x=x, y=y), "two clicks",
+                        lambda state: "dblclick 0" in state["clicks"])
         self.good("click", coordinate=[x, y], text="ctrl")
         self.saw("a click with one held", lambda state: state["clicks"][-1] == "click 0 ctrl")
         self.passed()
@@ -245,8 +260,9 @@ class Desktop(unittest.TestCase):
 
     def test_11_acts_and_looks_in_one_call(self):
         left, top, right, bottom = self.frame_of(TEXT)
-        self.good("triple_click", x=left + 40, y=(top + bottom) // 2)
-        self.good("key", keys="Delete")
+        self.good("click", x=left + 40, y=(top + bottom) // 2)
+        self.saw("its field chosen", lambda state: state["focus"] == "text")
+        self.good("key", keys=["ctrl+a", "Delete"])
         self.saw("an empty field", lambda state: state["text"] == "")
         before = self.look(settle_ms=300)
         result = self.sdk.call("berth_type", text="seen at once", screenshot=True)

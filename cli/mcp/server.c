@@ -190,9 +190,10 @@ static void call_tool(const struct exchange *exchange)
     struct mcp_call *call = calloc(1, sizeof *call);
     if (!call)
         abort();
-    call->id = json_incref((json_t *)exchange->message->id);
-    call->arguments = json_is_object(arguments) ? json_incref(arguments) : NULL;
-    call->token = mcp_id_valid(token) ? json_incref(token) : NULL;
+    /* Copies: nothing of the message is shared with the thread of the call. */
+    call->id = json_deep_copy(exchange->message->id);
+    call->arguments = json_is_object(arguments) ? json_deep_copy(arguments) : NULL;
+    call->token = mcp_id_valid(token) ? json_deep_copy(token) : NULL;
     call->tool = tool;
     call->revision = exchange->revision;
     call->batch = exchange->batch;

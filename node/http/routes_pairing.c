@@ -123,6 +123,7 @@ static int revoke_one(struct exchange *exchange, struct error *err)
     struct pairing_grant revoked;
     if (pairing_revoke(http_context(exchange)->pairing, exchange->id, &revoked, err) < 0)
         return -1;
+    leases_revoke(http_context(exchange)->leases, revoked.id);
     log_info("http", "the pairing %.8s was revoked", revoked.id);
     audit_write(http_context(exchange)->audit, "unpaired",
                 json_pack("{s:s, s:s}", "pairing", revoked.id, "by", exchange->grant.id));

@@ -120,6 +120,9 @@ struct leases_ticket {
 int leases_view(struct leases *leases, const char *id, const struct pairing_grant *grant, enum view_mode mode,
                 struct leases_ticket *ticket, struct error *err);
 
+/* A pairing token was revoked (its grant's id): nobody stays in a guest view by it. */
+void leases_revoke(struct leases *leases, const char *grant);
+
 /* How many berths there are; fixed for the life of the node. */
 size_t leases_berths(const struct leases *leases);
 

@@ -119,6 +119,10 @@ int routes_authorize(struct exchange *exchange, const struct route *route, struc
     if (!caller)
         return error_set(err, ERROR_INTERNAL, "cannot answer: out of memory");
     exchange->session = caller;
+    struct view *view = view_of(exchange);
+    pthread_mutex_lock(&view->mutex);
+    view->requests++;
+    pthread_mutex_unlock(&view->mutex);
     unsigned takes = (unsigned)route->auth;
     if (!identify(exchange, takes, caller))
         return error_set(err, ERROR_UNAUTHORIZED, "%s", unauthorized);
@@ -129,7 +133,13 @@ int routes_authorize(struct exchange *exchange, const struct route *route, struc
 
 void routes_completed(struct exchange *exchange)
 {
+    struct view *view = view_of(exchange);
+    if (!exchange->session)
+        return;
     free(TAKE(exchange->session));
+    LOCK_SCOPE(&view->mutex);
+    view->requests--;
+    pthread_cond_broadcast(&view->answered);
 }
 
 /* A ticket is good once: whoever comes second with it has none. */
@@ -300,10 +310,15 @@ static int websockify(struct exchange *exchange, struct error *err)
     struct viewer *viewer = viewer_new(view->audience, caller_of(exchange)->pass.grant, err);
     if (!viewer)
         return -1;
-    CLEANUP_CLOSE int fd = options->open_display(options->context, err);
-    if (fd < 0 || use_up(exchange, err) < 0)
+    /* a revocation that came before the place was taken has not seen this viewer */
+    if (tickets_revoked(view->tickets, caller_of(exchange)->pass.grant))
+        return error_set(err, ERROR_UNAUTHORIZED, "%s", unauthorized);
+    int fd = options->open_display(options->context, err);
+    if (fd < 0)
         return -1;
-    viewer_connect(viewer, TAKE_FD(fd), mode == VIEW_WATCH, options->holds);
+    viewer_connect(viewer, fd, mode == VIEW_WATCH, options->holds);
+    if (use_up(exchange, err) < 0)
+        return -1;
     const struct upgrade upgrade = {
         .protocol = "websocket", .run = run_viewer, .release = release_viewer, .context = viewer};
     if (answer_upgrade(exchange, &upgrade, err) < 0)

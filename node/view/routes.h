@@ -2,6 +2,8 @@
 #ifndef BERTHOS_VIEW_ROUTES_H
 #define BERTHOS_VIEW_ROUTES_H
 
+#include <pthread.h>
+
 #include "view/assets.h"
 #include "view/audience.h"
 #include "view/tickets.h"
@@ -17,6 +19,10 @@ struct view {
     struct tickets *tickets;     /* owned */
     struct audience *audience;   /* owned */
     struct web_server *server;   /* owned */
+
+    pthread_mutex_t mutex; /* guards what follows; no other lock is taken under it */
+    pthread_cond_t answered;
+    size_t requests; /* with a credential, that are being answered; viewers among them */
 };
 
 /* Ended by a route without a method. */

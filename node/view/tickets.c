@@ -1,10 +1,13 @@
 #include "view/tickets.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/random.h"
 #include "base/text.h"
+
+enum { REVOKED_MAX = 64 };
 
 struct entry {
     char hash[DIGEST_HEX_SIZE]; /* "" when the place is free */
@@ -16,6 +19,8 @@ struct tickets {
     pthread_mutex_t mutex; /* guards all below; no other lock is taken under it */
     struct entry tickets[TICKETS_MAX];
     struct entry sessions[SESSIONS_MAX];
+    char revoked[REVOKED_MAX][DIGEST_HEX_SIZE]; /* grants, in turn; "" when the place is free */
+    size_t next_revoked;
 };
 
 struct tickets *tickets_new(void)
@@ -46,11 +51,22 @@ static struct entry *place(struct entry *list, size_t count)
     return oldest;
 }
 
-static void make(struct entry *list, size_t count, const struct pass *pass, int64_t now_ms,
-                 char text[VIEW_SECRET_SIZE])
+/* With the mutex held. */
+static bool is_revoked(const struct tickets *tickets, const char *grant)
 {
-    struct entry *entry = place(list, count);
+    for (size_t i = 0; i < REVOKED_MAX; i++)
+        if (grant[0] && strcmp(tickets->revoked[i], grant) == 0)
+            return true;
+    return false;
+}
+
+static void make(const struct tickets *tickets, struct entry *list, size_t count, const struct pass *pass,
+                 int64_t now_ms, char text[VIEW_SECRET_SIZE])
+{
     random_hex(text, (VIEW_SECRET_SIZE - 1) / 2);
+    if (is_revoked(tickets, pass->grant))
+        return;
+    struct entry *entry = place(list, count);
     digest_buffer(text, VIEW_SECRET_SIZE - 1, entry->hash);
     entry->pass = *pass;
     entry->used_ms = now_ms;
@@ -74,7 +90,7 @@ void tickets_issue(struct tickets *tickets, const struct pass *pass, int64_t now
                    char ticket[VIEW_SECRET_SIZE])
 {
     LOCK_SCOPE(&tickets->mutex);
-    make(tickets->tickets, TICKETS_MAX, pass, now_ms, ticket);
+    make(tickets, tickets->tickets, TICKETS_MAX, pass, now_ms, ticket);
 }
 
 /* With the mutex held: a ticket that is good now. */
@@ -108,7 +124,7 @@ void tickets_open_session(struct tickets *tickets, const struct pass *pass, int6
                           char secret[VIEW_SECRET_SIZE])
 {
     LOCK_SCOPE(&tickets->mutex);
-    make(tickets->sessions, SESSIONS_MAX, pass, now_ms, secret);
+    make(tickets, tickets->sessions, SESSIONS_MAX, pass, now_ms, secret);
 }
 
 bool tickets_session(struct tickets *tickets, const char *secret, int64_t now_ms, struct pass *pass)
@@ -132,6 +148,14 @@ static void drop(struct entry *list, size_t count, const char *grant)
 void tickets_revoke(struct tickets *tickets, const char *grant)
 {
     LOCK_SCOPE(&tickets->mutex);
+    snprintf(tickets->revoked[tickets->next_revoked], DIGEST_HEX_SIZE, "%s", grant);
+    tickets->next_revoked = (tickets->next_revoked + 1) % REVOKED_MAX;
     drop(tickets->tickets, TICKETS_MAX, grant);
     drop(tickets->sessions, SESSIONS_MAX, grant);
+}
+
+bool tickets_revoked(struct tickets *tickets, const char *grant)
+{
+    LOCK_SCOPE(&tickets->mutex);
+    return is_revoked(tickets, grant);
 }

@@ -50,7 +50,13 @@ void tickets_open_session(struct tickets *tickets, const struct pass *pass, int6
 /* Whether it is a session secret; *pass is then filled. */
 bool tickets_session(struct tickets *tickets, const char *secret, int64_t now_ms, struct pass *pass);
 
-/* Forgets every ticket and secret that comes from a grant. */
+/*
+ * Forgets every ticket and secret that comes from a grant; those that a request under way makes for it after
+ * this are never good.
+ */
 void tickets_revoke(struct tickets *tickets, const char *grant);
+
+/* Whether that was done to a grant; of very many the earliest are forgotten. */
+bool tickets_revoked(struct tickets *tickets, const char *grant);
 
 #endif

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/sync.h"
 #include "base/text.h"
 #include "view/routes.h"
 
 /* A page holds a few connections open; with eight viewers and what else looks on. */
-enum { CONNECTIONS_MAX = 96 };
+enum { CONNECTIONS_MAX = 96, ANSWERS_MS = 1000 };
 
 static const char *const mode_words[] = {[VIEW_CONTROL] = "control", [VIEW_WATCH] = "watch"};
 
@@ -32,6 +32,8 @@ bool view_mode_from(const char *word, enum view_mode *mode)
 
 static void free_view(struct view *view)
 {
+    pthread_cond_destroy(&view->answered);
+    pthread_mutex_destroy(&view->mutex);
     audience_free(view->audience);
     tickets_free(view->tickets);
     assets_free(view->assets);
@@ -48,6 +50,8 @@ struct view *view_open(const struct view_options *options, struct error *err)
         return NULL;
     }
     view->options = *options;
+    pthread_mutex_init(&view->mutex, NULL);
+    sync_cond_init(&view->answered);
     view->lease_id = text_copy(options->lease_id);
     snprintf(view->owner, sizeof view->owner, "%s", options->owner);
     view->assets = assets_open(options->assets);
@@ -97,8 +101,19 @@ void view_end(struct view *view, enum view_end why)
     audience_drain(view->audience);
 }
 
+/* Stopping the server cuts answers off that are on their way. */
+static void await_answers(struct view *view)
+{
+    int64_t deadline_ms = clock_deadline(ANSWERS_MS);
+    LOCK_SCOPE(&view->mutex);
+    while (view->requests > 0)
+        if (!sync_cond_wait(&view->answered, &view->mutex, deadline_ms))
+            return;
+}
+
 void view_free(struct view *view)
 {
+    await_answers(view);
     web_server_stop(view->server);
     free_view(view);
 }

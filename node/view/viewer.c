@@ -9,16 +9,14 @@
  * header written in front of it in the same buffer. Pings and pongs go between two frames.
  *
  * From the viewer to QEMU every byte passes frames.c and rfb_filter.c. Keys and buttons are noted in the
- * guest's holds. However the viewer ends, what it holds is released through its own connection; and since
- * QEMU throws away what it has not read from a connection that was closed, ours is first shut for writing
- * alone, and closed when QEMU has read to the end and closed its side. (Input for a guest that is paused is
- * lost in QEMU, a release too.)
+ * guest's holds. However the viewer ends, what it holds is released through its own connection, which is
+ * given up when QEMU has read that, and when the node's session has no key down: QEMU throws away what it has
+ * not read of a connection that ends, and releases every key of everybody. (Input for a guest that is paused
+ * is lost in QEMU, a release too.)
  *
  * Nothing is timed but pings (20 s), a peer that is dead (60 s without a byte), and a frame that does not
  * move (30 s).
  */
-#include "view/viewer.h"
-
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -30,50 +28,14 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "view/frames.h"
-#include "view/rfb_filter.h"
+#include "view/viewer_inside.h"
 
 enum {
     PING_EVERY_MS = 20000,
     DEAD_MS = 60000,
     STALL_MS = 30000,
-    RELEASE_MS = 500,  /* for QEMU to read what releases keys and buttons */
-    GOODBYE_MS = 500,  /* for the close frame to go out, and again for the peer to answer it */
-    VERDICT_MS = 1500, /* after QEMU has closed: for the lease's end to say that it is the reason */
-    DOWN_SIZE = 256 << 10,
-    READ_SIZE = 16 << 10,
-    UP_SIZE = READ_SIZE + 64 + RFB_MESSAGE_MAX, /* wslay may hold the start of a frame back */
-    SEND_BUFFER = 512 << 10,
-};
-
-struct viewer {
-    struct seat seat;
-    bool watch;
-    int vnc_fd;            /* -1 before viewer_connect() and after the end */
-    struct holds *holds;   /* borrowed */
-    struct holder *holder; /* NULL when vnc_fd is -1 */
-    struct frames *frames;
-    struct rfb_filter filter;
-    int socket;
-
-    enum close_code code; /* why it ends; CLOSE_NONE: the peer has just gone */
-    const char *reason;
-    bool over;    /* the pump is to stop */
-    bool mute;    /* the peer cannot be told anything any more */
-    bool hung_up; /* QEMU has closed, and what it said last waits for room */
-
-    bool ping_due, pong_due;
-    uint8_t pong[FRAMES_CONTROL_MAX]; /* what the last ping said */
-    size_t pong_size;
-    int64_t heard_ms; /* monotonic: bytes came from the peer */
-    int64_t moved_ms; /* the peer took bytes, or a frame was begun */
-    int64_t ping_ms;  /* the next ping is due */
-
-    size_t down_at, down_end; /* of `down`: what the peer has not taken of the present frame */
-    size_t up_at, up_end;     /* of `up`: what QEMU has not taken */
-    uint8_t read[READ_SIZE];
-    uint8_t up[UP_SIZE];
-    uint8_t down[FRAMES_HEADER_MAX + DOWN_SIZE];
+    VERDICT_MS = 1500,       /* after QEMU has closed: for the lease's end to say that it is the reason */
+    SEND_BUFFER = 512 << 10, /* the kernel's; most allow less and take what they allow */
 };
 
 struct viewer *viewer_new(struct audience *audience, const char *grant, struct error *err)
@@ -134,135 +96,6 @@ static void end_silently(struct viewer *viewer)
     end(viewer, CLOSE_NONE, "the connection was lost");
 }
 
-/* Waits for one descriptor; false when the deadline has passed. */
-static bool wait_ready(int fd, short events, int64_t deadline_ms)
-{
-    struct pollfd ready = {.fd = fd, .events = events};
-    int count;
-    do
-        count = poll(&ready, 1, clock_left_ms(deadline_ms));
-    while (count < 0 && errno == EINTR);
-    return count > 0;
-}
-
-/* Sends all, waiting where it must; false when the deadline has passed or the other side is gone. */
-static bool send_all(int fd, const uint8_t *bytes, size_t size, int64_t deadline_ms)
-{
-    while (size > 0) {
-        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0 && errno != EAGAIN && errno != EINTR)
-            return false;
-        if (sent < 0 && !wait_ready(fd, POLLOUT, deadline_ms))
-            return false;
-        bytes += sent > 0 ? sent : 0;
-        size -= sent > 0 ? (size_t)sent : 0;
-    }
-    return true;
-}
-
-/* Writes what releases what the viewer holds and nobody else does. Returns its length. */
-static size_t write_release(struct viewer *viewer, uint8_t *message)
-{
-    uint32_t keys[HOLDS_KEYS_MAX], others[HOLDS_KEYS_MAX];
-    uint8_t buttons;
-    int32_t x, y;
-    size_t size = 0, count = holds_mine(viewer->holder, keys, &buttons);
-    size_t other_count = holds_others(viewer->holder, others, HOLDS_KEYS_MAX);
-    while (count-- > 0) { /* the last pressed first, as fingers do */
-        bool shared = false;
-        for (size_t i = 0; i < other_count; i++)
-            shared = shared || others[i] == keys[count];
-        if (!shared)
-            size += rfb_write_key_up(message + size, keys[count]);
-    }
-    if (buttons && holds_position(viewer->holds, &x, &y))
-        size += rfb_write_pointer(message + size, (uint16_t)x, (uint16_t)y, 0);
-    return size;
-}
-
-/* Sends QEMU what it has not taken yet, the rest of a text that was cut off, and the releases. */
-static bool send_last(struct viewer *viewer, int64_t deadline_ms)
-{
-    static const uint8_t nothing[4096];
-    uint8_t release[HOLDS_KEYS_MAX * RFB_KEY_SIZE + RFB_POINTER_SIZE];
-    int fd = viewer->vnc_fd;
-    if (!send_all(fd, viewer->up + viewer->up_at, viewer->up_end - viewer->up_at, deadline_ms))
-        return false;
-    for (size_t owed = rfb_filter_owed(&viewer->filter), part; owed > 0; owed -= part) {
-        part = owed < sizeof nothing ? owed : sizeof nothing;
-        if (!send_all(fd, nothing, part, deadline_ms))
-            return false;
-    }
-    return send_all(fd, release, write_release(viewer, release), deadline_ms);
-}
-
-/* Lets go of the guest: nothing of this viewer's stays down, QEMU's connection is closed, the place is free.
- */
-static void leave_guest(struct viewer *viewer)
-{
-    int64_t deadline_ms = clock_deadline(RELEASE_MS);
-    if (send_last(viewer, deadline_ms) && shutdown(viewer->vnc_fd, SHUT_WR) == 0) {
-        for (;;) { /* what QEMU still says is of no use; that it closes tells that it has read everything */
-            ssize_t got = recv(viewer->vnc_fd, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
-            if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-                break;
-            if (clock_left_ms(deadline_ms) == 0 ||
-                (got < 0 && !wait_ready(viewer->vnc_fd, POLLIN, deadline_ms)))
-                break;
-        }
-    }
-    holds_leave(TAKE(viewer->holder));
-    close(TAKE_FD(viewer->vnc_fd));
-    audience_vacate(&viewer->seat);
-}
-
-/* Reads and forgets what the peer sends, until its close frame, its end or the deadline. */
-static void await_goodbye(struct viewer *viewer, int64_t deadline_ms)
-{
-    for (;;) {
-        ssize_t got = recv(viewer->socket, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
-        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-            return;
-        if (got > 0) {
-            struct frames_item item;
-            frames_feed(viewer->frames, viewer->read, (size_t)got);
-            do
-                item = frames_next(viewer->frames);
-            while (item.kind != FRAMES_MORE && item.kind != FRAMES_CLOSE && item.kind != FRAMES_FAULT);
-            if (item.kind == FRAMES_CLOSE)
-                return;
-        }
-        if (clock_left_ms(deadline_ms) == 0 || (got < 0 && !wait_ready(viewer->socket, POLLIN, deadline_ms)))
-            return;
-    }
-}
-
-/*
- * Finishes the frame that is under way, since a close frame cannot stand inside one, closes (RFC 6455 section
- * 7.1.1: the server first), and reads what is left so that the kernel does not answer it with a reset, which
- * would overtake the close frame.
- */
-static void say_goodbye(struct viewer *viewer)
-{
-    uint8_t frame[2 + FRAMES_CONTROL_MAX];
-    if (viewer->mute)
-        return;
-    if (viewer->code == CLOSE_SLOW) {
-        /* it takes nothing: the kernel keeps the rest for it, and we do not wait */
-        int more = 2 * SEND_BUFFER;
-        setsockopt(viewer->socket, SOL_SOCKET, SO_SNDBUF, &more, sizeof more);
-    }
-    int64_t deadline_ms = clock_deadline(GOODBYE_MS);
-    size_t size = frames_close(frame, (uint16_t)(viewer->code == CLOSE_NO_CODE ? CLOSE_NORMAL : viewer->code),
-                               viewer->reason);
-    if (!send_all(viewer->socket, viewer->down + viewer->down_at, viewer->down_end - viewer->down_at,
-                  deadline_ms) ||
-        !send_all(viewer->socket, frame, size, deadline_ms))
-        return;
-    shutdown(viewer->socket, SHUT_WR);
-    await_goodbye(viewer, clock_deadline(viewer->code == CLOSE_SLOW ? 0 : GOODBYE_MS));
-}
-
 /* --- the peer's messages --------------------------------------------------------------------------- */
 
 static void take_data(struct viewer *viewer, const struct frames_item *item)
@@ -319,7 +152,7 @@ static void display_closed(struct viewer *viewer)
 {
     const char *reason;
     /* The end of the lease takes the display away too, and is the better thing to say. */
-    wait_ready(viewer->seat.wake_fd, POLLIN, clock_deadline(VERDICT_MS));
+    viewer_wait(viewer->seat.wake_fd, POLLIN, clock_deadline(VERDICT_MS));
     enum close_code told = audience_told(&viewer->seat, &reason);
     if (told != CLOSE_NONE)
         end(viewer, told, reason);
@@ -467,15 +300,16 @@ void viewer_run(struct viewer *viewer, int socket, const char *early, size_t ear
     }
     pump(viewer);
     log_debug("view", "a viewer ends: %s (%d)", viewer->reason, (int)viewer->code);
-    leave_guest(viewer);
-    say_goodbye(viewer);
+    viewer_leave_guest(viewer);
+    viewer_say_goodbye(viewer);
 }
 
 void viewer_free(struct viewer *viewer)
 {
     if (viewer->holder)
         holds_leave(viewer->holder);
-    cleanup_close(&viewer->vnc_fd);
+    if (viewer->vnc_fd >= 0 && holds_shut(viewer->holds, viewer->vnc_fd))
+        close(viewer->vnc_fd);
     audience_leave(&viewer->seat);
     frames_free(viewer->frames);
     free(viewer);

@@ -20,7 +20,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -116,8 +115,7 @@ class Subject:
         self.connection = http.client.HTTPConnection("127.0.0.1", node.port, timeout=30)
         self.display = free_display()
         self.relay = Relay(5900 + self.display, Graphics(self.name).open)
-        self.folder = tempfile.mkdtemp(prefix="bench.", dir=live.WORK)
-        live.at_end(lambda: subprocess.run(["rm", "-rf", self.folder], check=False))
+        self.folder = node.state  # goes with the node
         self.seed = 1
         self.names = {}
         self.sizes = {}

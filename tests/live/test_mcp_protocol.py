@@ -16,7 +16,10 @@ import berthos_live as live
 import mcp_client
 from mcp_client import LEASE, META, SESSIONS, STATELESS, FakeNode, Mcp
 
-ENDS_WITHIN = 1.5  # a second, and a half for a machine that does other things too
+def ends_within():
+    """A second, and half of one for each process that waits for a CPU: the machine may do other things too."""
+    return 1 + 0.5 * max(1, os.getloadavg()[0] / (os.cpu_count() or 1))
+
 
 WIRE = {"berth_screenshot", "berth_click", "berth_type", "berth_key", "berth_end"}
 OURS = {"berth_double_click", "berth_triple_click", "berth_right_click", "berth_middle_click", "berth_move", "berth_drag",
@@ -46,7 +49,7 @@ class ProtocolTest(unittest.TestCase):
         """Whatever a test did: nothing but messages on stdout, nothing on stderr, and an end within a second."""
         for server in self.servers:
             if server.process.poll() is None:
-                self.assertLess(server.close(), ENDS_WITHIN)
+                self.assertLess(server.close(), ends_within())
 
 
 class Sessions(ProtocolTest):
@@ -313,7 +316,7 @@ class Lines(ProtocolTest):
         server.process.stdin.write(b'{"jsonrpc":"2.0","id":"last","method":"ping"}')
         server.process.stdin.close()
         self.assertEqual(server.next()["id"], "last")
-        self.assertLess(server.close(), ENDS_WITHIN)
+        self.assertLess(server.close(), ends_within())
 
     def test_pieces_of_any_size(self):
         server = self.mcp("2025-11-25")
@@ -384,7 +387,7 @@ class Calls(ProtocolTest):
             self.node.hold.set()
             # the next one is not held up, and the cancelled ones are never answered
             self.assertNotIn("isError", server.call("berth_key", keys="c"))
-            self.assertLess(server.close(), ENDS_WITHIN)
+            self.assertLess(server.close(), ends_within())
             self.assertEqual([number for number in (call, queued) if number in server.answers], [])
             rest = []
             while not server.arrived.empty():
@@ -443,7 +446,7 @@ class Ends(ProtocolTest):
 
     def test_idle(self):
         server = self.mcp("2025-11-25")
-        self.assertLess(server.close(), ENDS_WITHIN)
+        self.assertLess(server.close(), ends_within())
 
     def test_while_a_call_is_under_way(self):
         self.node.hold.clear()
@@ -451,7 +454,7 @@ class Ends(ProtocolTest):
         for keys in "abc":
             server.start_call("berth_key", keys=keys)
         live.wait_for("the call is under way", lambda: self.node.of("POST"), 10)
-        self.assertLess(server.close(), ENDS_WITHIN)
+        self.assertLess(server.close(), ends_within())
         live.wait_for("the node's caller has gone", lambda: self.node.gone, 2)
         self.assertEqual(len(self.node.actions()), 1)
 
@@ -484,7 +487,7 @@ class Ends(ProtocolTest):
         except BlockingIOError:
             pass
         process.wait(10)
-        self.assertLess(time.monotonic() - start, ENDS_WITHIN)
+        self.assertLess(time.monotonic() - start, ends_within())
 
     def test_when_nobody_can_read_its_answers(self):
         process = subprocess.Popen([live.BINARY, "mcp"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

@@ -596,6 +596,7 @@ class Limits(ViewTest):
         took = time.monotonic() - begun
         self.assertTrue(28 < took < 36, took)
         quick.fence()
+        time.sleep(3)  # the reason waits for them
         codes = [viewer.until_closed(10) for viewer in slow]
         self.assertEqual(codes, [(4003, "this viewer read too slowly")] * 7)
 
@@ -694,6 +695,24 @@ class Ends(live.LiveTest):
             self.assertEqual(live.Api(port).get("/status", token=other.token).status, 200)
         finally:
             tenant.delete("/v1/leases/" + lease["id"])
+
+    def test_a_token_is_revoked(self):
+        lease, port, secret, viewer = self.lease_and_viewer()
+        other = self.node.paired()
+        ticket = other.get("/v1/leases/%s/view" % lease["id"]).json()["ticket"]
+        theirs = live.Api(port).post("/session", token=ticket).json()["secret"]
+        ticket = other.get("/v1/leases/%s/view" % lease["id"]).json()["ticket"]
+        revoked = [Viewer(port, secret=theirs), Viewer(port, "/websockify?token=" + other.token)]
+        for each in revoked:
+            self.addCleanup(each.cut)
+        mine = [entry["id"] for entry in other.get("/v1/pairings").json() if entry["this"]]
+        self.assertEqual(self.api.delete("/v1/pairings/" + mine[0]).status, 200)
+        for each in revoked:
+            self.assertEqual(each.until_closed(5), (4002, "access was revoked"))
+        for token in (theirs, other.token, ticket):
+            self.assertEqual(live.Api(port).get("/screenshot", token=token).status, 401)
+        viewer.fence()  # came by another token
+        self.assertEqual(live.Api(port).get("/screenshot", token=secret).status, 200)
 
     def test_the_node_stops(self):
         node = live.Node()

@@ -126,6 +126,14 @@ static void revocation_takes_all_of_one_grant(void **state)
     assert_false(tickets_session(tickets, secrets_of[0], 0, &pass));
     assert_true(tickets_look(tickets, tickets_of[1], 0, &pass));
     assert_true(tickets_session(tickets, secrets_of[1], 0, &pass));
+    assert_true(tickets_revoked(tickets, "grant-a"));
+    assert_false(tickets_revoked(tickets, "grant-b"));
+    /* what a request under way still makes is not good */
+    tickets_issue(tickets, &control, 0, tickets_of[0]);
+    tickets_open_session(tickets, &control, 0, secrets_of[0]);
+    assert_true(text_is_hex(tickets_of[0], 64));
+    assert_false(tickets_look(tickets, tickets_of[0], 0, &pass));
+    assert_false(tickets_session(tickets, secrets_of[0], 0, &pass));
 }
 
 int main(void)

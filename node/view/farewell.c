@@ -1,0 +1,183 @@
+/* How a viewer ends: first towards the guest, then towards the peer. */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "view/viewer_inside.h"
+
+enum {
+    RELEASE_MS = 500,  /* for QEMU to read what releases keys and buttons */
+    GOODBYE_MS = 500,  /* for the close frame to go out, and again for the peer to answer it */
+    LINGER_MS = 10000, /* the same for one that was too slow, while nobody waits for it to be gone */
+};
+
+bool viewer_wait(int fd, short events, int64_t deadline_ms)
+{
+    struct pollfd ready = {.fd = fd, .events = events};
+    int count;
+    do
+        count = poll(&ready, 1, clock_left_ms(deadline_ms));
+    while (count < 0 && errno == EINTR);
+    return count > 0;
+}
+
+/* Sends all, waiting where it must; false when the deadline has passed or the other side is gone. */
+static bool send_all(int fd, const uint8_t *bytes, size_t size, int64_t deadline_ms)
+{
+    while (size > 0) {
+        ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EAGAIN && errno != EINTR)
+            return false;
+        if (sent < 0 && !viewer_wait(fd, POLLOUT, deadline_ms))
+            return false;
+        bytes += sent > 0 ? sent : 0;
+        size -= sent > 0 ? (size_t)sent : 0;
+    }
+    return true;
+}
+
+/*
+ * Writes what releases everything the viewer holds; returns its length. Also what another holds too: of two
+ * that are cut off together each would else leave it to the other.
+ */
+static size_t write_release(struct viewer *viewer, uint8_t *message)
+{
+    uint32_t keys[HOLDS_KEYS_MAX];
+    uint8_t buttons;
+    int32_t x, y;
+    size_t size = 0, count = holds_mine(viewer->holder, keys, &buttons);
+    while (count > 0) /* the last pressed first, as fingers do */
+        size += rfb_write_key_up(message + size, keys[--count]);
+    if (buttons && holds_position(viewer->holds, &x, &y))
+        size += rfb_write_pointer(message + size, (uint16_t)x, (uint16_t)y, 0);
+    return size;
+}
+
+/* Sends QEMU what it has not taken yet, the rest of a text that was cut off, and the releases. */
+static bool send_last(struct viewer *viewer, int64_t deadline_ms)
+{
+    static const uint8_t nothing[4096];
+    uint8_t release[HOLDS_KEYS_MAX * RFB_KEY_SIZE + RFB_POINTER_SIZE];
+    int fd = viewer->vnc_fd;
+    if (!send_all(fd, viewer->up + viewer->up_at, viewer->up_end - viewer->up_at, deadline_ms))
+        return false;
+    for (size_t owed = rfb_filter_owed(&viewer->filter), part; owed > 0; owed -= part) {
+        part = owed < sizeof nothing ? owed : sizeof nothing;
+        if (!send_all(fd, nothing, part, deadline_ms))
+            return false;
+    }
+    return send_all(fd, release, write_release(viewer, release), deadline_ms);
+}
+
+/*
+ * Waits until QEMU has read all that was sent: what it has not read of a connection that ends is thrown away.
+ * Nothing wakes us when it has, so we look, at growing intervals; in the usual case the second look is the
+ * last.
+ */
+static void await_reading(int fd, int64_t deadline_ms)
+{
+    int unread;
+    for (int64_t pause_ms = 1; ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0; pause_ms *= 2) {
+        if (clock_left_ms(deadline_ms) < pause_ms)
+            return;
+        clock_sleep_ms(pause_ms);
+    }
+}
+
+/* What QEMU still says is of no use; that it closes its side tells that it has noticed. */
+static void await_end(struct viewer *viewer, int64_t deadline_ms)
+{
+    for (;;) {
+        ssize_t got = recv(viewer->vnc_fd, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) || clock_left_ms(deadline_ms) == 0 ||
+            (got < 0 && !viewer_wait(viewer->vnc_fd, POLLIN, deadline_ms)))
+            return;
+    }
+}
+
+void viewer_leave_guest(struct viewer *viewer)
+{
+    int64_t deadline_ms = clock_deadline(RELEASE_MS);
+    bool sent = send_last(viewer, deadline_ms);
+    if (sent)
+        await_reading(viewer->vnc_fd, deadline_ms);
+    holds_leave(TAKE(viewer->holder));
+    if (!holds_shut(viewer->holds, viewer->vnc_fd))
+        viewer->vnc_fd = -1; /* it ends once the node's own session has no key down */
+    else if (sent)
+        await_end(viewer, deadline_ms);
+    cleanup_close(&viewer->vnc_fd);
+    viewer->vnc_fd = -1;
+    audience_vacate(&viewer->seat);
+}
+
+/* Reads and forgets what the peer sends, until its close frame, its end or the deadline. */
+static void await_goodbye(struct viewer *viewer, int64_t deadline_ms)
+{
+    for (;;) {
+        ssize_t got = recv(viewer->socket, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
+        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+            return;
+        if (got > 0) {
+            struct frames_item item;
+            frames_feed(viewer->frames, viewer->read, (size_t)got);
+            do
+                item = frames_next(viewer->frames);
+            while (item.kind != FRAMES_MORE && item.kind != FRAMES_CLOSE && item.kind != FRAMES_FAULT);
+            if (item.kind == FRAMES_CLOSE)
+                return;
+        }
+        if (clock_left_ms(deadline_ms) == 0 || (got < 0 && !viewer_wait(viewer->socket, POLLIN, deadline_ms)))
+            return;
+    }
+}
+
+/* As send_all() to the peer; but once the viewer is told to go as well, no longer than GOODBYE_MS from then.
+ */
+static bool send_patiently(struct viewer *viewer, const uint8_t *bytes, size_t size, int64_t deadline_ms)
+{
+    struct pollfd ready[] = {{.fd = viewer->socket, .events = POLLOUT},
+                             {.fd = viewer->seat.wake_fd, .events = POLLIN}};
+    for (;;) {
+        ssize_t sent = send(viewer->socket, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (sent < 0 && errno != EAGAIN && errno != EINTR)
+            return false;
+        bytes += sent > 0 ? sent : 0;
+        size -= sent > 0 ? (size_t)sent : 0;
+        if (size == 0)
+            return true;
+        if (poll(ready, 2, clock_left_ms(deadline_ms)) == 0)
+            return false;
+        if (ready[1].revents) {
+            int64_t soon_ms = clock_deadline(GOODBYE_MS);
+            deadline_ms = soon_ms < deadline_ms ? soon_ms : deadline_ms;
+            ready[1].fd = -1;
+        }
+    }
+}
+
+/*
+ * Finishes the frame that is under way, since a close frame cannot stand inside one, closes (RFC 6455 section
+ * 7.1.1: the server first), and reads what is left so that the kernel does not answer it with a reset, which
+ * would overtake the close frame.
+ */
+void viewer_say_goodbye(struct viewer *viewer)
+{
+    uint8_t frame[2 + FRAMES_CONTROL_MAX];
+    if (viewer->mute)
+        return;
+    int64_t deadline_ms = clock_deadline(viewer->code == CLOSE_SLOW ? LINGER_MS : GOODBYE_MS);
+    size_t size = frames_close(frame, (uint16_t)(viewer->code == CLOSE_NO_CODE ? CLOSE_NORMAL : viewer->code),
+                               viewer->reason);
+    if (viewer->down_end > 0 && !send_patiently(viewer, viewer->down + viewer->down_at,
+                                                viewer->down_end - viewer->down_at, deadline_ms))
+        return;
+    if (!send_patiently(viewer, frame, size, deadline_ms))
+        return;
+    shutdown(viewer->socket, SHUT_WR);
+    await_goodbye(viewer, clock_deadline(GOODBYE_MS));
+}

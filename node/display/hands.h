@@ -149,11 +149,17 @@ int keyboard_send(struct hand *hand, uint16_t key, bool down, struct error *err)
 /* Modifiers (of enum action_modifier) go down in one order and come up in the opposite one. */
 int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err);
 
-/* Marks the last gathered event as the one that enters a character; see hand.typed. */
-void keyboard_mark(struct hand *hand);
+/*
+ * Gathers a press and its release, which go out together: a key that stays down for longer than 660 ms begins
+ * to repeat. `enters`: with it a character of a text is in the guest; see hand.typed.
+ */
+int keyboard_tap(struct hand *hand, uint16_t key, bool enters, struct error *err);
 
 /* Releases the modifiers that other parties hold down, so that a text does not become a shortcut. */
 int keyboard_lift_others(struct hand *hand, struct error *err);
+
+/* Before an action that presses keys: connections to QEMU end at no time of their own any more. */
+int keyboard_begin(struct hand *hand, struct error *err);
 
 /*
  * At a moment without a key of ours down: lets connections to QEMU end that wait for one, and does not go on

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/sync.h"
 
@@ -19,8 +20,11 @@ struct holds {
     struct holder *holders;
     int32_t x, y;  /* pixels; -1 before the first move */
     bool pressing; /* the node's session presses keys */
-    int *waiting;  /* descriptors to close when it has none down; owned */
+    bool ended;    /* a connection has ended since it was told */
+    int *waiting;  /* descriptors to shut down when it has none down; owned */
     size_t waiting_count;
+    int *shut; /* such that are: QEMU may yet read from them, which close() would cut short; owned */
+    size_t shut_count;
 };
 
 struct holds *holds_new(void)
@@ -33,11 +37,19 @@ struct holds *holds_new(void)
     return holds;
 }
 
+static void close_all(int **list, size_t *count)
+{
+    while (*count > 0)
+        close((*list)[--*count]);
+    free(TAKE(*list));
+}
+
 void holds_free(struct holds *holds)
 {
     if (!holds)
         return;
-    holds_sweep(holds);
+    close_all(&holds->shut, &holds->shut_count);
+    close_all(&holds->waiting, &holds->waiting_count);
     pthread_mutex_destroy(&holds->mutex);
     free(holds);
 }
@@ -128,18 +140,20 @@ size_t holds_others(struct holder *holder, uint32_t *keys, size_t max)
     return count;
 }
 
-void holds_close(struct holds *holds, int fd)
+bool holds_shut(struct holds *holds, int fd)
 {
     LOCK_SCOPE(&holds->mutex);
     if (!holds->pressing) {
-        close(fd);
-        return;
+        shutdown(fd, SHUT_WR);
+        holds->ended = true;
+        return true;
     }
     int *more = reallocarray(holds->waiting, holds->waiting_count + 1, sizeof *more);
     if (!more)
         abort();
     holds->waiting = more;
     holds->waiting[holds->waiting_count++] = fd;
+    return false;
 }
 
 bool holds_waiting(struct holds *holds)
@@ -148,19 +162,42 @@ bool holds_waiting(struct holds *holds)
     return holds->waiting_count > 0;
 }
 
-void holds_sweep(struct holds *holds)
+/* With the mutex held. */
+static void sweep(struct holds *holds)
 {
-    LOCK_SCOPE(&holds->mutex);
-    while (holds->waiting_count > 0)
-        close(holds->waiting[--holds->waiting_count]);
-    free(TAKE(holds->waiting));
+    if (holds->waiting_count == 0)
+        return;
+    close_all(&holds->shut, &holds->shut_count);
+    for (size_t i = 0; i < holds->waiting_count; i++)
+        shutdown(holds->waiting[i], SHUT_WR);
+    holds->shut = TAKE(holds->waiting);
+    holds->shut_count = holds->waiting_count;
+    holds->waiting_count = 0;
+    holds->ended = true;
 }
 
-void holds_press(struct holds *holds, bool pressing)
+static bool take_ended(struct holds *holds)
 {
-    pthread_mutex_lock(&holds->mutex);
+    bool ended = holds->ended;
+    holds->ended = false;
+    return ended;
+}
+
+bool holds_press(struct holds *holds, bool pressing)
+{
+    LOCK_SCOPE(&holds->mutex);
     holds->pressing = pressing;
-    pthread_mutex_unlock(&holds->mutex);
-    if (!pressing)
-        holds_sweep(holds);
+    if (!pressing) {
+        sweep(holds);
+        return false;
+    }
+    close_all(&holds->shut, &holds->shut_count);
+    return take_ended(holds);
+}
+
+bool holds_sweep(struct holds *holds)
+{
+    LOCK_SCOPE(&holds->mutex);
+    sweep(holds);
+    return take_ended(holds);
 }

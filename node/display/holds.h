@@ -50,19 +50,21 @@ size_t holds_mine(struct holder *holder, uint32_t keys[HOLDS_KEYS_MAX], uint8_t 
 size_t holds_others(struct holder *holder, uint32_t *keys, size_t max);
 
 /*
- * Closes a connection to the guest's VNC server (*transferred*). QEMU releases every key of everybody when
- * any of its connections ends (*seen* with 7.2), so while the node's session presses keys that waits for its
- * next moment without a key down. Viewers end theirs by this and never by close().
+ * Ends a connection to the guest's VNC server. QEMU releases every key of everybody when any of its
+ * connections ends (*seen* with 7.2), so that must not happen while the node's session has a key down. True:
+ * its sending side was shut down; the descriptor is the caller's yet, who may wait for QEMU's end of it.
+ * False: it is *transferred*, and that is done as soon as may be.
  */
-void holds_close(struct holds *holds, int fd);
+bool holds_shut(struct holds *holds, int fd);
 
-/* For the node's session: it begins to press keys, or is done. */
-void holds_press(struct holds *holds, bool pressing);
+/* For the node's session: it begins to press keys, or is done. True when a connection has ended since it was
+ * last told so: QEMU may not have noticed yet. */
+bool holds_press(struct holds *holds, bool pressing);
 
-/* Whether a connection waits to be closed. */
+/* Whether a connection waits to be ended. */
 bool holds_waiting(struct holds *holds);
 
-/* For the node's session, at a moment without a key down: closes what waits. */
-void holds_sweep(struct holds *holds);
+/* For the node's session, at a moment without a key down: ends what waits. True when something did. */
+bool holds_sweep(struct holds *holds);
 
 #endif

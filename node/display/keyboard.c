@@ -6,7 +6,8 @@
 #include "display/session.h"
 #include "protocol/keys.h"
 
-#define IDLE_US 1000000 /* how long one sleeps at most for an answer that wakes */
+#define ENDS_PINGS 4
+#define IDLE_US    1000000 /* how long one sleeps at most for an answer that wakes */
 
 static const enum action_modifier modifier_order[] = {MODIFIER_CTRL, MODIFIER_ALT, MODIFIER_SHIFT,
                                                       MODIFIER_SUPER};
@@ -54,6 +55,28 @@ static int post(struct hand *hand, const unsigned char *bytes, size_t count, str
     return 0;
 }
 
+/* The timer of QEMU's queue is due: two pings, the second sent by the session's thread when the first is
+ * back, prove that it has been served. The mutex is held. */
+static int prove_turn(struct hand *hand, struct error *err)
+{
+    struct display *display = hand->display;
+    struct hands *hands = &display->hands;
+    int64_t sent_us = clock_monotonic_us();
+    uint64_t ping = session_post(display, NULL, 0, err);
+    if (ping == 0)
+        return -1;
+    display->chased = ping;
+    display->chaser = 0;
+    if (hand_await(hand, ping, err) < 0 || hand_await(hand, display->chaser, err) < 0)
+        return -1;
+    hands->pinged_us = sent_us;
+    if (!display->chaser || hands->due_us > sent_us)
+        return 0;
+    hands->keys_delivered++;
+    hands->due_us = clock_monotonic_us() + KEY_US;
+    return 0;
+}
+
 /* Waits for the next thing to happen: the timer of QEMU's queue, which it proves, or an answer of the agent.
  * The mutex is held. */
 static int follow(struct hand *hand, struct error *err)
@@ -61,7 +84,7 @@ static int follow(struct hand *hand, struct error *err)
     struct hands *hands = &hand->display->hands;
     bool queued = hands->keys_delivered < hands->keys_sent;
     if (queued && clock_monotonic_us() >= hands->due_us)
-        return post(hand, NULL, 0, err);
+        return prove_turn(hand, err);
     int64_t until_us = queued ? hands->due_us : clock_monotonic_us() + IDLE_US;
     session_sleep_until(hand->display, until_us);
     return 0;
@@ -139,9 +162,14 @@ int keyboard_send(struct hand *hand, uint16_t key, bool down, struct error *err)
     return gather(hand, (struct hands_key){.scancode = scancode_of(key), .down = down}, err);
 }
 
-void keyboard_mark(struct hand *hand)
+int keyboard_tap(struct hand *hand, uint16_t key, bool enters, struct error *err)
 {
-    hand->chunk[hand->chunk_count - 1].enters = true;
+    uint8_t scancode = scancode_of(key);
+    if (hand->chunk_count + 2 > KEYS_CHUNK && flush(hand, err) < 0)
+        return -1;
+    hand->chunk[hand->chunk_count++] = (struct hands_key){scancode, .down = true, .enters = enters};
+    hand->chunk[hand->chunk_count++] = (struct hands_key){scancode, .down = false};
+    return 0;
 }
 
 int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err)
@@ -186,22 +214,28 @@ int keyboard_lift_others(struct hand *hand, struct error *err)
     return 0;
 }
 
-/*
- * QEMU has seen a connection end once it has answered two pings: the first may have been read in the round of
- * its main loop that was under way.
- */
+/* A round of QEMU's main loop for what a viewer said last, one for its end, and as many again to be sure. */
+static int sync_ends(struct hand *hand, struct error *err)
+{
+    LOCK_SCOPE(&hand->display->mutex);
+    for (int i = 0; i < ENDS_PINGS; i++)
+        if (post(hand, NULL, 0, err) < 0)
+            return -1;
+    return 0;
+}
+
+int keyboard_begin(struct hand *hand, struct error *err)
+{
+    return holds_press(hand->display->hands.holds, true) ? sync_ends(hand, err) : 0;
+}
+
 int keyboard_pause(struct hand *hand, struct error *err)
 {
     if (!holds_waiting(hand->display->hands.holds))
         return 0;
     if (flush(hand, err) < 0)
         return -1;
-    holds_sweep(hand->display->hands.holds);
-    LOCK_SCOPE(&hand->display->mutex);
-    for (int i = 0; i < 2; i++)
-        if (post(hand, NULL, 0, err) < 0)
-            return -1;
-    return 0;
+    return holds_sweep(hand->display->hands.holds) ? sync_ends(hand, err) : 0;
 }
 
 int keyboard_drain(struct hand *hand, struct error *err)

@@ -42,8 +42,10 @@ static uint8_t button_bit(enum action_button button)
 
 static int perform_click(struct hand *hand, const struct action *action, struct error *err)
 {
+    /* The tablet has to be where the helper puts the pointer: its next position, if it is the same, is no
+     * event. */
     if (action->button >= BUTTON_BACK)
-        return hand_settle(hand, err) < 0
+        return pointer_send(hand, action->point, pointer_buttons(hand), err) < 0 || hand_settle(hand, err) < 0
                    ? -1
                    : assist_of(hand)->click(assist_of(hand)->context, action->point, action->button,
                                             action->count, helper_deadline(hand, 0), err);
@@ -131,8 +133,7 @@ static int press_chord(struct hand *hand, struct action_chord chord, struct erro
 {
     if (keyboard_modifiers(hand, chord.modifiers, true, err) < 0)
         return -1;
-    if (chord.key &&
-        (keyboard_send(hand, chord.key, true, err) < 0 || keyboard_send(hand, chord.key, false, err) < 0))
+    if (chord.key && keyboard_tap(hand, chord.key, false, err) < 0)
         return -1;
     return keyboard_modifiers(hand, chord.modifiers, false, err);
 }
@@ -150,10 +151,7 @@ static int type_by_keys(struct hand *hand, const struct action *action, struct e
             return error_set(err, ERROR_UNTYPABLE, "the text holds a character that cannot be typed exactly");
         if (keyboard_modifiers(hand, held & ~chord.modifiers, false, err) < 0 ||
             keyboard_modifiers(hand, chord.modifiers & ~held, true, err) < 0 ||
-            keyboard_send(hand, chord.key, true, err) < 0)
-            return -1;
-        keyboard_mark(hand);
-        if (keyboard_send(hand, chord.key, false, err) < 0)
+            keyboard_tap(hand, chord.key, true, err) < 0)
             return -1;
         held = chord.modifiers;
         if (!held && keyboard_pause(hand, err) < 0)
@@ -319,8 +317,8 @@ static int perform_one(struct hand *hand, const struct display_request *request,
         return -1;
     if (!performers[action->kind].input)
         return performers[action->kind].perform(hand, action, err);
-    holds_press(hand->display->hands.holds, true);
-    if ((performers[action->kind].clean && keyboard_lift_others(hand, err) < 0) ||
+    if (keyboard_begin(hand, err) < 0 ||
+        (performers[action->kind].clean && keyboard_lift_others(hand, err) < 0) ||
         keyboard_modifiers(hand, action->modifiers, true, err) < 0 ||
         performers[action->kind].perform(hand, action, err) < 0 || pointer_settle(hand, err) < 0 ||
         keyboard_modifiers(hand, action->modifiers, false, err) < 0)
@@ -411,7 +409,7 @@ static int perform_all(struct hand *hand, const struct display_request *request,
     display->hands.stop = NULL;
     if (failed)
         hands_release(display);
-    outcome->ended_ms = clock_monotonic_ms();
+    outcome->ended_ms = display->acted_ms = clock_monotonic_ms();
     return failed ? -1 : 0;
 }
 

@@ -303,6 +303,9 @@ static bool read_message(struct rfb *rfb)
     display->height = rfb->canvas.height;
     display->sequence = rfb->sequence;
     display->echoes += echo;
+    bool chasing = echo && display->chased == display->echoes;
+    if (chasing)
+        display->chaser = session_post(display, NULL, 0, &(struct error)ERROR_INIT);
     if (rfb->resized)
         display->frame_ms = INT64_MIN; /* however fresh, it is of a screen that is no more */
     for (size_t i = 0; changed && i < rfb->canvas.box_count; i++)
@@ -310,7 +313,7 @@ static bool read_message(struct rfb *rfb)
     bool seen = !rfb->canvas.missing && rfb->fresh_ms > display->seen_ms;
     if (seen)
         display->seen_ms = rfb->fresh_ms;
-    if (changed || echo || seen)
+    if (changed || (echo && !chasing) || seen)
         pthread_cond_broadcast(&display->changed);
     return true;
 }

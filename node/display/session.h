@@ -73,6 +73,8 @@ struct display {
     unsigned char outbox[OUTBOX_SIZE]; /* what the thread is to send */
     size_t outbox_size;
     uint64_t pings, echoes; /* sent or waiting in the outbox; come back */
+    uint64_t chased;        /* the thread sends another ping when the echo of this one comes; 0: none */
+    uint64_t chaser;        /* that other one, once it is sent */
 
     uint32_t width, height;      /* of the screen now */
     uint64_t sequence;           /* of the pixels that the thread holds */

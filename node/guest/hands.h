@@ -38,7 +38,13 @@ int guest_hands_type(struct hypervisor *hypervisor, const char *uuid, const char
                      hands_cancelled *cancelled, void *context, int64_t deadline_ms, size_t *typed,
                      struct error *err);
 
-/* Moves the pointer to x, y (pixels) and clicks there `count` (1..3) times. Errors as above. */
+/*
+ * Moves the pointer to x, y (pixels) and clicks there `count` (1..3) times. Errors as above.
+ *
+ * This and guest_hands_scroll() move the pointer of the guest's X server, not QEMU's tablet: the caller moves
+ * that there first, or the tablet's next position, if it is where the tablet still is, is no event for the
+ * guest.
+ */
 int guest_hands_click(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y,
                       enum hands_button button, int count, int64_t deadline_ms, struct error *err);
 

@@ -51,11 +51,20 @@ int berth_take_down(struct leases *leases, struct berth *berth, struct error *er
 bool berth_undo(struct leases *leases, struct berth *berth, const char *why)
 {
     struct error err = ERROR_INIT;
+    pthread_mutex_lock(&berth->mutex);
+    bool mine = !berth->acting && (berth->state == BERTH_PREPARING || berth->state == BERTH_ENDING) &&
+                berth->record.state == JOURNAL_CREATING;
+    berth->acting |= mine;
+    pthread_mutex_unlock(&berth->mutex);
+    if (!mine)
+        return false;
+
     bool undone = berth_take_down(leases, berth, &err) == 0 &&
                   journal_remove(&leases->journal, berth->record.id, &err) == 0;
     if (!undone)
         log_error("lease", "after a failed create: %s", err.text);
     pthread_mutex_lock(&berth->mutex);
+    berth->acting = false;
     if (why)
         snprintf(berth->reason, sizeof berth->reason, "%.250s", why);
     if (!undone && berth->state != BERTH_ENDING)

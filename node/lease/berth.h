@@ -157,16 +157,26 @@ void berth_ask_paused(struct leases *leases, struct berth *berth);
 /*
  * Undoes a create: nothing of its guest remains, then its record goes and the berth is free (failed, with the
  * reason). Where the guest does not go the berth is ending, and the keeper calls again. The berth is
- * preparing or ending and its lease was never live. Returns whether it is done.
+ * preparing or ending and its lease was never live. Returns whether it is done; false while another thread
+ * does it.
  */
 bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
 
 /*
- * Undoes a create: nothing of its guest remains, then its record goes and the berth is free (failed, with the
- * reason). Where the guest does not go the berth is ending, and the keeper calls again. The berth is
- * preparing or ending and its lease was never live. Returns whether it is done.
+ * The berth whose lease (live or ending) has this id, with its mutex held; NULL when there is none that the
+ * grant reaches. leases_no_such() says so: ERROR_NOT_FOUND, -1.
  */
-bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
+struct berth *leases_lock(struct leases *leases, const char *id, const struct pairing_grant *grant);
+int leases_no_such(struct error *err);
+
+/* The document of the berth's live lease. With berth.mutex held. */
+void berth_describe(const struct berth *berth, struct lease_document *lease);
+
+/*
+ * Makes a create that is under way give up: its guest is taken from under it. id: of the lease that is being
+ * made, or NULL for whichever it is. Returns when it has, true when there was one to cancel.
+ */
+bool berth_cancel_create(struct leases *leases, struct berth *berth, const char *id);
 
 /* Occupancy so far, milliseconds. With berth.mutex held, while leased. */
 int64_t berth_occupied_ms(const struct berth *berth);

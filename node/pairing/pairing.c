@@ -300,7 +300,7 @@ static int find_prefix(const struct pairing *pairing, const char *prefix, size_t
 int pairing_revoke(struct pairing *pairing, const char *prefix, struct pairing_grant *revoked,
                    struct error *err)
 {
-    size_t index = 0;
+    size_t index = 0; /* gcc does not see that find_prefix() sets it */
     LOCK_SCOPE(&pairing->mutex);
     if (find_prefix(pairing, prefix, &index, err) < 0)
         return -1;

@@ -1,9 +1,7 @@
 /* How a viewer ends: first towards the guest, then towards the peer. */
 #include <errno.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -75,28 +73,25 @@ static bool send_last(struct viewer *viewer, int64_t deadline_ms)
 
 /* Lets go of the guest: nothing of this viewer's stays down, QEMU's connection is closed, the place is free.
  */
-/*
- * Waits until QEMU has read all that was sent: what it has not read of a connection that ends is thrown away.
- * Nothing wakes us when it has, so we look, at growing intervals; in the usual case the second look is the
- * last.
- */
-static void await_reading(int fd, int64_t deadline_ms)
-{
-    int unread;
-    for (int64_t pause_ms = 1; ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0; pause_ms *= 2) {
-        if (clock_left_ms(deadline_ms) < pause_ms)
-            return;
-        clock_sleep_ms(pause_ms);
-    }
-}
-
 void viewer_leave_guest(struct viewer *viewer)
 {
     int64_t deadline_ms = clock_deadline(RELEASE_MS);
-    if (send_last(viewer, deadline_ms))
-        await_reading(viewer->vnc_fd, deadline_ms);
+    bool sent = send_last(viewer, deadline_ms);
+    if (!holds_shut(viewer->holds, viewer->vnc_fd)) {
+        viewer->vnc_fd = -1; /* it ends once the node's own session has no key down */
+    } else if (sent) {
+        for (;;) { /* what QEMU still says is of no use; that it closes tells that it has read everything */
+            ssize_t got = recv(viewer->vnc_fd, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
+            if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
+                break;
+            if (clock_left_ms(deadline_ms) == 0 ||
+                (got < 0 && !viewer_wait(viewer->vnc_fd, POLLIN, deadline_ms)))
+                break;
+        }
+    }
     holds_leave(TAKE(viewer->holder));
-    holds_close(viewer->holds, TAKE_FD(viewer->vnc_fd));
+    cleanup_close(&viewer->vnc_fd);
+    viewer->vnc_fd = -1;
     audience_vacate(&viewer->seat);
 }
 

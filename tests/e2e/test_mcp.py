@@ -45,6 +45,18 @@ class Desktop(unittest.TestCase):
         cls.lease = api.lease()
         cls.domain = cls.node.domain()
 
+    # -- a step that fails ends the way: what would come after it says nothing
+
+    broken = None
+
+    def setUp(self):
+        if self.broken:
+            self.fail("an earlier step failed: " + self.broken)
+        type(self).broken = self._testMethodName
+
+    def passed(self):
+        type(self).broken = None
+
     # -- the tools
 
     def good(self, tool, **arguments):
@@ -66,8 +78,14 @@ class Desktop(unittest.TestCase):
         return self.picture(result)
 
     def frame_of(self, colour):
-        """The inside of the frame of a colour, as (left, top, right, bottom)."""
-        left, top, right, bottom = box_of(self.look(settle_ms=300), colour)
+        """The inside of the frame of a colour, as (left, top, right, bottom), once it is on the screen."""
+        def find():
+            try:
+                return box_of(self.look(settle_ms=300), colour)
+            except AssertionError:
+                return None
+
+        left, top, right, bottom = live.wait_for("the colour %r is on the screen" % (colour,), find, 60, 0.5)
         return left + BORDER, top + BORDER, right - BORDER, bottom - BORDER
 
     # -- the guest, behind the tools' back
@@ -89,9 +107,18 @@ class Desktop(unittest.TestCase):
         found = re.match(r"state:([A-Za-z0-9+/=]*):end", title)
         return json.loads(base64.b64decode(found.group(1))) if found else None
 
-    def saw(self, what, condition, seconds=30):
-        return live.wait_for("the page saw " + what, lambda: (lambda state: state and condition(state) and state)(self.state()),
-                             seconds, 0.3)
+    def saw(self, what, condition, seconds=90):
+        """Waits until the page has seen it, and gives its state. Generous: an emulated desktop on a busy machine."""
+        last = [None]
+
+        def seen():
+            last[0] = self.state()
+            return last[0] if last[0] and condition(last[0]) else None
+
+        try:
+            return live.wait_for("the page saw " + what, seen, seconds, 0.5)
+        except AssertionError as error:
+            raise AssertionError("%s; it saw %r" % (error, last[0]))
 
     # -- the way
 
@@ -100,16 +127,26 @@ class Desktop(unittest.TestCase):
         self.assertEqual(len(tools), 20)
         status = self.good("status")
         self.assertEqual(status["lease"]["id"], self.lease["id"])
+        self.passed()
 
     def test_02_opens_a_page(self):
         with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "mcp", "page.html"), "rb") as file:
             self.put(PAGE, file.read())
         self.in_guest("test -r " + PAGE)
         self.assertIsNotNone(self.look())
-        self.good("key", keys="ctrl+l")
-        self.good("type", text="file://" + PAGE)
-        self.good("key", keys="Return")
-        self.saw("itself open", lambda state: state["text"] == "", 60)
+        # As one does who looks: the address bar takes the focus some time after its shortcut, when the desktop is slow.
+        for attempt in range(3):
+            self.good("key", keys="ctrl+l", screenshot=True)
+            self.good("wait", until="still", timeout_ms=20000)
+            self.good("type", text="file://" + PAGE)
+            self.good("key", keys="Return")
+            try:
+                self.saw("itself open", lambda state: state["text"] == "", 60)
+                break
+            except AssertionError:
+                if attempt == 2:
+                    raise
+        self.passed()
 
     def test_03_fills_the_form_with_every_character(self):
         left, top, right, bottom = self.frame_of(TEXT)
@@ -117,6 +154,7 @@ class Desktop(unittest.TestCase):
         self.assertEqual(done["frame"], {"width": 1280, "height": 800})
         self.good("type", text=PRINTABLE)
         self.saw("all of it", lambda state: state["text"] == PRINTABLE)
+        self.passed()
 
     def test_04_selects_and_replaces(self):
         left, top, right, bottom = self.frame_of(TEXT)
@@ -130,6 +168,7 @@ class Desktop(unittest.TestCase):
                                            {"op": "key", "keys": "ctrl+v", "repeat": 2}, {"op": "cursor_position"}])
         self.assertEqual(done["done"], 4)
         self.saw("what was cut pasted twice", lambda state: state["text"] == "by batchby batch")
+        self.passed()
 
     def test_05_holds_a_key(self):
         self.good("key", keys=["ctrl+a", "Delete"])
@@ -137,6 +176,7 @@ class Desktop(unittest.TestCase):
         self.good("hold_key", keys="x", duration_ms=1500)
         state = self.saw("a key that repeats", lambda state: len(state["text"]) > 3)
         self.assertEqual(set(state["text"]), {"x"})
+        self.passed()
 
     def test_06_drags_the_slider(self):
         left, top, right, bottom = self.frame_of(RANGE)
@@ -147,6 +187,7 @@ class Desktop(unittest.TestCase):
         self.good("drag", path=[[left + (right - left) * state["range"] // 100, y], [left + (right - left) // 4, y],
                                 [left + (right - left) * 9 // 10, y]])
         self.saw("the slider near its end", lambda state: 85 <= state["range"] <= 95)
+        self.passed()
 
     def test_07_presses_moves_releases(self):
         left, top, right, bottom = self.frame_of(RANGE)
@@ -157,6 +198,7 @@ class Desktop(unittest.TestCase):
         self.saw("the slider back", lambda state: 15 <= state["range"] <= 25)
         position = self.good("cursor_position")
         self.assertEqual((position["x"], position["y"]), (left + (right - left) // 5, y))
+        self.passed()
 
     def test_08_scrolls(self):
         left, top, right, bottom = self.frame_of(SCROLL)
@@ -167,6 +209,7 @@ class Desktop(unittest.TestCase):
         self.good("scroll", coordinate=[x, y], scroll_direction="up", scroll_amount=2)
         self.saw("it scrolled back a little", lambda state: 0 < state["scroll"] < down)
         self.assertGreater(self.still_scroll(), 0)
+        self.passed()
 
     def still_scroll(self):
         """Chromium scrolls smoothly: what counts is where it stands in the end."""
@@ -186,6 +229,7 @@ class Desktop(unittest.TestCase):
         self.saw("two clicks", lambda state: "dblclick 0" in state["clicks"])
         self.good("click", coordinate=[x, y], text="ctrl")
         self.saw("a click with one held", lambda state: state["clicks"][-1] == "click 0 ctrl")
+        self.passed()
 
     def test_10_zooms(self):
         left, top, right, bottom = self.frame_of(CLICK)
@@ -197,6 +241,7 @@ class Desktop(unittest.TestCase):
         self.assertEqual((part.width, part.height), tuple(region[2:]))
         self.assertEqual(part.row(2), whole.crop(*region).row(2))  # the frame, pixel for pixel
         self.assertEqual(result["structuredContent"]["scale"], 1)
+        self.passed()
 
     def test_11_acts_and_looks_in_one_call(self):
         left, top, right, bottom = self.frame_of(TEXT)
@@ -211,6 +256,7 @@ class Desktop(unittest.TestCase):
         x, y, width, height = result["structuredContent"]["changed"]
         self.assertLessEqual(left - BORDER, x + width)
         self.assertTrue(top - BORDER <= y + height and y <= bottom + BORDER, result["structuredContent"])
+        self.passed()
 
     def test_12_waits_with_progress(self):
         answer = self.sdk.ask(tool="berth_wait", arguments={"duration": 3.2}, progress=True)
@@ -219,6 +265,7 @@ class Desktop(unittest.TestCase):
         stopped = self.sdk.ask(tool="berth_wait", arguments={"duration": 250}, cancel_ms=700)
         self.assertIn("error", stopped)
         self.good("key", keys="End")  # and goes on
+        self.passed()
 
     def test_13_refuses_what_cannot_be(self):
         for tool, arguments, says in (("berth_click", {"x": 1280, "y": 0}, "outside the screenshot"),
@@ -227,6 +274,7 @@ class Desktop(unittest.TestCase):
             result = self.sdk.call(tool, **arguments)
             self.assertTrue(result["isError"])
             self.assertIn(says, result["content"][0]["text"])
+        self.passed()
 
     def test_14_the_stateless_client_too(self):
         sdk = mcp_npm.Sdk("stateless", self.node.environment())
@@ -237,6 +285,7 @@ class Desktop(unittest.TestCase):
         self.assertEqual(sdk.good("berth_move", x=600, y=700, frame={"width": 1280, "height": 800})["done"], 1)
         self.assertEqual(sdk.good("berth_cursor_position")["x"], 600)
         sdk.close()
+        self.passed()
 
     def test_15_ends(self):
         receipt = self.good("end")
@@ -247,6 +296,7 @@ class Desktop(unittest.TestCase):
         self.assertIn("berth up", gone["content"][0]["text"])
         self.assertEqual({"berth_" + tool for tool in self.called}, {tool["name"] for tool in self.sdk.tools()})
         self.sdk.close()
+        self.passed()
 
 
 if __name__ == "__main__":

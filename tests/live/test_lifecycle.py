@@ -1,5 +1,6 @@
 """A lease from create to receipt, and what is left after it: nothing. CASES.md 16, 20, 22."""
 
+import base64
 import json
 import os
 import re
@@ -117,14 +118,17 @@ class Lifecycle(live.LiveTest):
         self.assertEqual(len(ids), 3)
 
     def test_the_next_tenant_finds_a_fresh_disk(self):
+        """What one tenant wrote at the end of the disk is not there for the next."""
+        mark = b"a tenant was here"
         first = self.api.lease()
-        overlay = live.domain_xml(self.node.domain()).find("devices/disk/source").get("file")
-        identity = os.stat(overlay).st_ino, overlay
+        handle = live.agent(self.node.domain(), "guest-file-open", path="/dev/vda", mode="r+")
+        live.agent(self.node.domain(), "guest-file-write", handle=handle, **{"buf-b64": base64.b64encode(mark).decode()})
+        live.agent(self.node.domain(), "guest-file-close", handle=handle)
+        self.assertEqual(live.guest_read(self.node.domain(), "/dev/vda", 64)[:len(mark)], mark)
         self.api.delete("/v1/leases/" + first["id"])
         second = self.api.lease()
         self.addCleanup(self.api.delete, "/v1/leases/" + second["id"])
-        overlay = live.domain_xml(self.node.domain()).find("devices/disk/source").get("file")
-        self.assertNotEqual((os.stat(overlay).st_ino, overlay), identity)
+        self.assertNotIn(mark, live.guest_read(self.node.domain(), "/dev/vda", 64))
 
     def test_whose_lease(self):
         """A lease token reaches what it made and nothing else; an operator's reaches all."""

@@ -5,6 +5,7 @@ import collections
 import hashlib
 import os
 import signal
+import socket
 import sys
 import threading
 import time
@@ -31,6 +32,19 @@ class LookTest(live.LeaseTest):
     def assert_part(self, picture, seed, x, y, width, height):
         self.assertEqual((picture.width, picture.height), (width, height))
         self.assertTrue(picture.pixels == live.painted(seed, x, y, width, height), "not picture %d" % seed)
+
+    def display_switches(self):
+        """How often the display's thread has been given the processor."""
+        count = 0
+        tasks = "/proc/%d/task" % self.node.process.pid
+        for task in os.listdir(tasks):
+            with open("%s/%s/comm" % (tasks, task)) as file:
+                if file.read().strip() != "display":
+                    continue
+            with open("%s/%s/status" % (tasks, task)) as file:
+                count += sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
+        self.assertGreater(count, 0, "there is no such thread")
+        return count
 
 
 class Parts(LookTest):
@@ -67,10 +81,12 @@ class Parts(LookTest):
         """CASES.md 12: what does not compress still comes as something that a client can take."""
         self.guest.ctl("noise", 5)
         time.sleep(0.1)
-        self.assertGreater(len(self.look().body), 2 << 20)
-        for edge in (1280, 1024):
-            answer = self.look("?format=jpeg&quality=75&max_edge=%d" % edge)
-            self.assertLess(len(base64.b64encode(answer.body)), 1000000 * (edge / 1024) ** 2)
+        png = len(self.look().body)
+        self.assertGreater(png, 2 << 20)
+        sizes = {edge: len(base64.b64encode(self.look("?format=jpeg&max_edge=%d" % edge).body)) for edge in (1280, 1100, 900)}
+        sys.stderr.write("noise: %d bytes as PNG; as JPEG in base64, by its longer edge: %s\n" % (png, sizes))
+        self.assertLess(sizes[1280], png / 2)
+        self.assertLess(sizes[900], 1000000)
 
     def test_names(self):
         """ETag and If-None-Match (RFC 9110): the same pixels, the same name, and no bytes for who has them."""
@@ -164,21 +180,22 @@ class Changes(LookTest):
 
     def test_settle(self):
         """A screen that moves is waited for, up to the time-out."""
-        flipper = threading.Thread(target=lambda: self.guest.ctl("flip", 15, 100, 4000))
+        flipper = threading.Thread(target=lambda: self.guest.ctl("flip", 30, 100, 4000))
         flipper.start()
-        live.wait_for("the flips begin", lambda: self.api.screenshot(self.lease, "?region=0,0,1,1")[0, 0] ==
-                      tuple(live.painted(4000, 0, 0, 1, 1)) or not flipper.is_alive(), 20, 0)
-        early = self.look("?settle_ms=400&timeout_ms=500")
+        # red and green tell which picture it is, and any of the thirty will do
+        first = {live.painted(seed, 0, 0, 1, 1)[:2] for seed in range(4000, 4030)}
+        live.wait_for("the flips begin", lambda: self.api.screenshot(self.lease, "?region=0,0,1,1").pixels[:2] in first, 20, 0)
+        early = self.look("?settle_ms=1500&timeout_ms=1000")
         self.assertEqual(early.headers["X-Still"], "false")
-        late = self.look("?settle_ms=400&timeout_ms=20000")
+        late = self.look("?settle_ms=1500&timeout_ms=30000")
         self.assertEqual(late.headers["X-Still"], "true")
         flipper.join()
-        self.assert_part(live.Picture.decode(late.body), 4014, 0, 0, 1280, 800)
-        time.sleep(0.5)
+        self.assert_part(live.Picture.decode(late.body), 4029, 0, 0, 1280, 800)
+        time.sleep(1.6)
         self.look()
         begun = time.monotonic()
-        self.assertEqual(self.look("?settle_ms=400&timeout_ms=20000").headers["X-Still"], "true")
-        self.assertLess(time.monotonic() - begun, 0.4, "it was known to be still already")
+        self.assertEqual(self.look("?settle_ms=1500&timeout_ms=20000").headers["X-Still"], "true")
+        self.assertLess(time.monotonic() - begun, 1.5, "it was known to be still already")
 
     def test_waits(self):
         """wait until change sees a change of its region and no other; screenshots go on meanwhile."""
@@ -216,18 +233,20 @@ class Changes(LookTest):
         self.paint(5200)
         self.assert_part(live.Picture.decode(self.look().body), 5200, 0, 0, 1280, 800)
 
-    def display_switches(self):
-        """How often the display's thread has been given the processor."""
-        count = 0
-        tasks = "/proc/%d/task" % self.node.process.pid
-        for task in os.listdir(tasks):
-            with open("%s/%s/comm" % (tasks, task)) as file:
-                if file.read().strip() != "display":
-                    continue
-            with open("%s/%s/status" % (tasks, task)) as file:
-                count += sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
-        self.assertGreater(count, 0, "there is no such thread")
-        return count
+    def test_a_client_that_goes(self):
+        """Who closes his connection is waited for no longer: QEMU is not kept awake for him."""
+        head = "GET %s?settle_ms=60000&timeout_ms=60000 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n\r\n" % (
+            self.path, self.api.token)
+        with socket.create_connection(("127.0.0.1", self.node.port)) as connection:
+            connection.sendall(head.encode())
+            time.sleep(0.5)
+            before = self.display_switches()
+            time.sleep(1)
+            self.assertGreater(self.display_switches() - before, 5, "it does not look at the screen meanwhile")
+        time.sleep(0.5)
+        before = self.display_switches()
+        time.sleep(1)
+        self.assertLess(self.display_switches() - before, 5)
 
     def assert_error_with_done(self, answer):
         self.assertEqual((answer.status, answer.json()["code"]), (503, "timeout"), answer)

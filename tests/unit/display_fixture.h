@@ -112,6 +112,7 @@ static inline size_t read_typed(struct fake *fake, char *text, size_t size)
 {
     size_t length = 0;
     bool shift = false;
+    LOCK_SCOPE(&fake->mutex);
     for (size_t i = 0; i < fake->event_count; i++) {
         struct fake_event event = fake->events[i];
         if (event.kind != 'k')

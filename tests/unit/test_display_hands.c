@@ -596,7 +596,7 @@ static void connections_end_between_keys(void **state)
     pthread_create(&thread, NULL, call, &caller);
     clock_sleep_ms(200);
     char byte;
-    holds_close(holds, pair[0]);
+    assert_false(holds_shut(holds, pair[0]));
     assert_int_equal(recv(pair[1], &byte, 1, MSG_DONTWAIT), -1); /* open yet */
     pthread_join(thread, NULL);
     assert_int_equal(caller.result, 0);
@@ -609,17 +609,22 @@ static void connections_end_between_keys(void **state)
     caller.action = line;
     pthread_create(&thread, NULL, call, &caller);
     clock_sleep_ms(300);
-    holds_close(holds, pair[0]);
+    assert_int_equal(write(pair[0], "!", 1), 1);
+    assert_false(holds_shut(holds, pair[0]));
     int64_t began = clock_monotonic_ms();
+    assert_int_equal(recv(pair[1], &byte, 1, 0), 1); /* what it had to say is not lost */
     assert_int_equal(recv(pair[1], &byte, 1, 0), 0);
     assert_true(clock_monotonic_ms() - began < 1000);
     pthread_join(thread, NULL);
     assert_int_equal(caller.result, 0);
     close(pair[1]);
+
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    holds_close(holds, pair[0]); /* nobody presses anything: at once */
+    assert_true(holds_shut(holds, pair[0])); /* nobody presses anything: at once */
     assert_int_equal(recv(pair[1], &byte, 1, MSG_DONTWAIT), 0);
+    close(pair[0]);
     close(pair[1]);
+    perform_good(display, "{\"op\":\"key\",\"keys\":\"a\"}");
     free(line);
     display_close(display);
     fake_stop(guest.fake);

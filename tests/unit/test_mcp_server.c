@@ -9,11 +9,14 @@
 #include <unistd.h>
 
 #include "base/document.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "mcp/input.h"
 #include "mcp/message.h"
 #include "mcp/picture.h"
+#include "mcp/revision.h"
 #include "mcp/server.h"
+#include "mcp/tools.h"
 
 #define LEASE "l_00000000000000000000000000000000"
 
@@ -249,6 +252,43 @@ static void lines_around_the_limit(void **state)
     }
 }
 
+static char *source_file(const char *name)
+{
+    struct error err = ERROR_INIT;
+    char *text = NULL;
+    CLEANUP_FREE char *path = file_join(getenv("BERTHOS_SOURCE_DIR"), name);
+    if (file_read(path, 1 << 20, &text, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    return text;
+}
+
+static void documented(const char *manual, const char *word)
+{
+    CLEANUP_FREE char *quoted = text_format("`%s`", word);
+    if (!strstr(manual, quoted))
+        fail_msg("docs/MCP.md does not have %s", quoted);
+}
+
+/* The table of fault.c, and the tools. */
+static void docs_have_every_code_and_every_tool(void **state)
+{
+    (void)state;
+    CLEANUP_FREE char *manual = source_file("docs/MCP.md");
+    CLEANUP_FREE char *source = source_file("cli/mcp/fault.c");
+    unsigned count = 0;
+    for (const char *at = strstr(source, "\n    {\""); at; at = strstr(at + 1, "\n    {\"")) {
+        CLEANUP_FREE char *word = text_format("%.*s", (int)strcspn(at + 7, "\""), at + 7);
+        documented(manual, word);
+        count++;
+    }
+    assert_in_range(count, 15, 40);
+    CLEANUP_JSON json_t *list = mcp_tools_list(mcp_revision_latest_initialized());
+    size_t i;
+    json_t *tool;
+    json_array_foreach(json_object_get(list, "tools"), i, tool)
+        documented(manual, json_string_value(json_object_get(tool, "name")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +300,7 @@ int main(void)
         cmocka_unit_test(pictures_tell_their_size),
         cmocka_unit_test(base64_of_its_specification),
         cmocka_unit_test(lines_around_the_limit),
+        cmocka_unit_test(docs_have_every_code_and_every_tool),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,6 @@ import os
 import shutil
 import subprocess
 import threading
-import time
 
 import berthos_live as live
 

@@ -1,0 +1,415 @@
+/*
+ * The berths' state machine with a fake hypervisor: from any state, by any events, never two guests for one
+ * berth, never a lease without a receipt after its end, occupancy never above wall time; by one thread in a
+ * seeded order, and by many at once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "fake_hypervisor.h"
+#include "home_fixture.h"
+#include "lease/leases.h"
+
+#define BERTHS 2
+#define LEASES 512
+
+static const char node_id[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+static const struct pairing_grant operator_grant = {
+    .id = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff",
+    .capabilities = CAPABILITY_OPERATOR | CAPABILITY_LEASE};
+
+/* A node as far as leases go, and what it has promised. */
+struct world {
+    struct config *config;
+    struct pairing *pairing;
+    char *assets;
+    struct leases *leases;
+    pthread_mutex_t mutex; /* guards the list */
+    struct promise {
+        char id[LEASE_ID_SIZE];
+        int64_t made_ms; /* monotonic */
+        bool ended;      /* its receipt was seen */
+    } promises[LEASES];
+    size_t count;
+};
+
+static void open_leases(struct world *world)
+{
+    struct error err = ERROR_INIT;
+    struct leases_options options = {
+        .config = world->config,
+        .node_id = node_id,
+        .pairing = world->pairing,
+        .view_assets = world->assets,
+    };
+    world->leases = leases_open(&options, &err);
+    assert_string_equal(err.text, "");
+    assert_non_null(world->leases);
+}
+
+static void close_leases(struct world *world, bool end)
+{
+    leases_stop(world->leases, end);
+    leases_close(world->leases);
+    world->leases = NULL;
+    assert_int_equal(fake_host.holds, 0);
+}
+
+static struct world *new_world(void)
+{
+    struct error err = ERROR_INIT;
+    struct world *world = calloc(1, sizeof *world);
+    pthread_mutex_init(&world->mutex, NULL);
+    CLEANUP_FREE char *toml = file_join(home, "node.toml");
+    CLEANUP_FREE char *text = text_format("berths = %d\naccel = \"tcg\"\nstate_dir = \"%s/state\"\n"
+                                          "start_timeout_seconds = 20\n",
+                                          BERTHS, home);
+    assert_int_equal(file_write_atomic(toml, 0600, text, strlen(text), &err), 0);
+    world->config = config_load(home, &err);
+    assert_string_equal(err.text, "");
+    world->pairing = pairing_open(home, &err);
+    world->assets = file_join(home, "assets");
+    CLEANUP_FREE char *page = file_join(world->assets, "page.html");
+    assert_int_equal(file_make_folder(world->assets, 0700, &err), 0);
+    assert_int_equal(file_write_atomic(page, 0600, "<!doctype html>", 15, &err), 0);
+    fake_host.start_faults = fake_host.destroy_faults = fake_host.agent_faults = 0;
+    open_leases(world);
+    return world;
+}
+
+static void free_world(struct world *world)
+{
+    fake_host.destroy_faults = 0;
+    close_leases(world, true);
+    assert_int_equal(fake_domain_count(), 0);
+    pairing_close(world->pairing);
+    config_free(world->config);
+    free(world->assets);
+    free(world);
+}
+
+/* Creates a lease; what was promised is noted. Returns whether it is live. */
+static bool create(struct world *world)
+{
+    struct error err = ERROR_INIT;
+    struct lease_request request = {
+        .os = "linux", .vcpu = -1, .mem_gib = -1, .disk_gib = -1, .ttl_seconds = -1};
+    struct lease_document lease;
+    int64_t began_ms = clock_monotonic_ms();
+    if (leases_create(world->leases, &request, &operator_grant, &lease, &err) < 0) {
+        assert_true(err.code == ERROR_LEASE_LIVE || err.code == ERROR_GUEST_FAILED ||
+                    err.code == ERROR_UNPARKED);
+        return false;
+    }
+    LOCK_SCOPE(&world->mutex);
+    assert_true(world->count < LEASES);
+    struct promise *promise = &world->promises[world->count++];
+    *promise = (struct promise){.made_ms = began_ms};
+    memcpy(promise->id, lease.id, sizeof promise->id);
+    return true;
+}
+
+static void check_receipt(const struct promise *promise, const struct lease_receipt *receipt)
+{
+    assert_string_equal(receipt->lease_id, promise->id);
+    assert_true(receipt->occupancy_seconds >= 0);
+    assert_true(receipt->occupancy_seconds * 1000 <= clock_monotonic_ms() - promise->made_ms);
+}
+
+/* Ends a lease as a market does: again, until there is a receipt. */
+static void end(struct world *world, struct promise *promise)
+{
+    struct error err = ERROR_INIT;
+    struct lease_receipt receipt;
+    for (int tries = 0; tries < 400; tries++) {
+        err = (struct error)ERROR_INIT;
+        if (leases_end(world->leases, promise->id, &operator_grant, REASON_GRACEFUL, &receipt, &err) == 0) {
+            check_receipt(promise, &receipt);
+            promise->ended = true;
+            return;
+        }
+        assert_int_equal(err.code, ERROR_ENDING);
+    }
+    fail_msg("a lease does not end: %s", err.text);
+}
+
+/* What must hold whenever nothing is under way. */
+static void check_world(struct world *world)
+{
+    struct lease_document live[BERTHS];
+    size_t count = leases_list(world->leases, &operator_grant, live, BERTHS);
+    size_t guests = 0;
+    for (size_t i = 0; i < leases_berths(world->leases); i++) {
+        struct berth_status status;
+        leases_status(world->leases, i, &status);
+        guests += strcmp(status.state, "leased") == 0 || strcmp(status.state, "ending") == 0;
+    }
+    assert_in_range(fake_domain_count(), count, guests); /* of an ending one there may be none already */
+    for (size_t i = 0; i < world->count; i++) {
+        struct promise *promise = &world->promises[i];
+        struct error err = ERROR_INIT;
+        struct lease_receipt receipt;
+        bool is_live = false;
+        for (size_t k = 0; k < count; k++)
+            is_live |= strcmp(live[k].id, promise->id) == 0;
+        bool has_receipt = leases_receipt(world->leases, promise->id, &operator_grant, &receipt, &err) == 0;
+        if (has_receipt)
+            check_receipt(promise, &receipt);
+        assert_false(is_live && has_receipt);
+        if (promise->ended)
+            assert_true(has_receipt); /* for ever */
+    }
+}
+
+static struct promise *any_promise(struct world *world, unsigned *seed)
+{
+    return world->count ? &world->promises[(unsigned)rand_r(seed) % world->count] : NULL;
+}
+
+/* The UUID of some running domain; false when there is none. */
+static bool any_domain(unsigned *seed, char uuid[37])
+{
+    LOCK_SCOPE(&fake_host.mutex);
+    size_t from = (unsigned)rand_r(seed) % FAKE_DOMAINS;
+    for (size_t i = 0; i < FAKE_DOMAINS; i++) {
+        const struct fake_domain *domain = &fake_host.domains[(from + i) % FAKE_DOMAINS];
+        if (!domain->there)
+            continue;
+        memcpy(uuid, domain->uuid, 37);
+        return true;
+    }
+    return false;
+}
+
+static void await_quiet(struct world *world)
+{
+    for (int turn = 0; turn < 2000; turn++) {
+        struct lease_document live[BERTHS];
+        size_t count = leases_list(world->leases, &operator_grant, live, BERTHS);
+        size_t ending = 0;
+        for (size_t i = 0; i < leases_berths(world->leases); i++) {
+            struct berth_status status;
+            leases_status(world->leases, i, &status);
+            ending += strcmp(status.state, "ending") == 0;
+        }
+        if (!ending && fake_domain_count() == count)
+            return;
+        clock_sleep_ms(10);
+    }
+    fail_msg("what ends does not come to its end");
+}
+
+static void any_order_of_events(void **state)
+{
+    (void)state;
+    unsigned seed = 20261130;
+    char uuid[37];
+    struct world *world = new_world();
+    fake_host.start_faults = fake_host.agent_faults = 10;
+    fake_host.destroy_faults = 5;
+    for (int step = 0; step < 120; step++) {
+        struct promise *promise = any_promise(world, &seed);
+        switch (rand_r(&seed) % 6) {
+        case 0:
+        case 1:
+            create(world);
+            break;
+        case 2:
+            if (promise)
+                end(world, promise);
+            break;
+        case 3: /* the guest turns itself off */
+            if (any_domain(&seed, uuid))
+                fake_end(uuid);
+            await_quiet(world);
+            break;
+        case 4: /* the node is stopped and started; a guest may die meanwhile */
+            close_leases(world, false);
+            if (rand_r(&seed) % 2 && any_domain(&seed, uuid))
+                fake_end(uuid);
+            fake_host.destroy_faults = 0; /* a recovery that cannot clean up refuses to start */
+            open_leases(world);
+            fake_host.destroy_faults = 5;
+            break;
+        case 5:
+            leases_park(world->leases);
+            break;
+        }
+        check_world(world);
+    }
+    assert_true(world->count > 10);
+    assert_true(fake_host.faults > 0);
+    for (size_t i = 0; i < world->count; i++)
+        end(world, &world->promises[i]);
+    check_world(world);
+    free_world(world);
+}
+
+/* --- many at once ---------------------------------------------------------------------------------- */
+
+struct worker {
+    struct world *world;
+    unsigned seed;
+    atomic_int *failures;
+};
+
+static void look_and_act(struct world *world, const char *id)
+{
+    struct error err = ERROR_INIT;
+    struct picture_request look = {.format = PICTURE_PNG, .quality = 80, .settle_ms = -1, .timeout_ms = 5000};
+    struct action move = {.kind = ACTION_MOVE, .op = "move", .has_point = true, .point = {3, 4}};
+    struct display_request request = {.actions = &move, .count = 1};
+    struct display_outcome outcome;
+    CLEANUP_PICTURE struct picture *picture =
+        leases_look(world->leases, id, &operator_grant, &look, NULL, &err);
+    leases_perform(world->leases, id, &operator_grant, &request, NULL, &outcome, &err);
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    struct world *world = worker->world;
+    char uuid[37];
+    for (int turn = 0; turn < 25; turn++) {
+        char id[LEASE_ID_SIZE] = "l_00000000000000000000000000000000";
+        struct promise *chosen = NULL;
+        {
+            LOCK_SCOPE(&world->mutex);
+            size_t from = world->count > 4 ? world->count - 4 : 0;
+            if (world->count)
+                chosen = &world->promises[from + (unsigned)rand_r(&worker->seed) % (world->count - from)];
+            if (chosen)
+                memcpy(id, chosen->id, sizeof id);
+        }
+        struct error err = ERROR_INIT;
+        struct lease_receipt receipt;
+        struct lease_document list[BERTHS];
+        switch (rand_r(&worker->seed) % 6) {
+        case 0:
+        case 1:
+            create(world);
+            break;
+        case 2:
+            if (chosen &&
+                leases_end(world->leases, id, &operator_grant, REASON_GRACEFUL, &receipt, &err) < 0 &&
+                err.code != ERROR_ENDING)
+                ++*worker->failures;
+            break;
+        case 3:
+            look_and_act(world, id);
+            break;
+        case 4:
+            leases_list(world->leases, &operator_grant, list, BERTHS);
+            break;
+        case 5:
+            if (rand_r(&worker->seed) % 4 == 0 && any_domain(&worker->seed, uuid))
+                fake_end(uuid);
+            break;
+        }
+    }
+    return NULL;
+}
+
+static void many_at_once(void **state)
+{
+    (void)state;
+    enum { WORKERS = 6 };
+    struct worker workers[WORKERS];
+    pthread_t threads[WORKERS];
+    atomic_int failures = 0;
+    struct world *world = new_world();
+    fake_host.start_faults = fake_host.agent_faults = 5;
+    fake_host.destroy_faults = 2;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        workers[i] = (struct worker){world, 4711 + i, &failures};
+        pthread_create(&threads[i], NULL, work, &workers[i]);
+    }
+    for (unsigned i = 0; i < WORKERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(failures, 0);
+    fake_host.destroy_faults = 0;
+    await_quiet(world);
+    check_world(world);
+    close_leases(world, false);
+    open_leases(world); /* what the journal says is what was */
+    check_world(world);
+    for (size_t i = 0; i < world->count; i++)
+        end(world, &world->promises[i]);
+    check_world(world);
+    free_world(world);
+}
+
+/* --- single promises ------------------------------------------------------------------------------- */
+
+static void a_guest_that_does_not_go(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct lease_receipt receipt;
+    struct world *world = new_world();
+    assert_true(create(world));
+    struct promise *promise = &world->promises[0];
+    fake_host.destroy_faults = 100;
+    assert_int_equal(leases_end(world->leases, promise->id, &operator_grant, REASON_GRACEFUL, &receipt, &err),
+                     -1);
+    assert_int_equal(err.code, ERROR_ENDING);
+    assert_int_equal(fake_domain_count(), 1);
+    assert_int_equal(leases_receipt(world->leases, promise->id, &operator_grant, &receipt, &err), -1);
+    fake_host.destroy_faults = 0;
+    await_quiet(world); /* the keeper tries again by itself */
+    assert_int_equal(leases_receipt(world->leases, promise->id, &operator_grant, &receipt, &err), 0);
+    assert_int_equal(receipt.reason, REASON_GRACEFUL);
+    free_world(world);
+}
+
+static void a_create_that_cannot_be_undone(void **state)
+{
+    (void)state;
+    struct world *world = new_world();
+    fake_host.agent_faults = fake_host.destroy_faults = 100;
+    assert_false(create(world));
+    assert_int_equal(fake_domain_count(), 1);
+    struct berth_status status;
+    leases_status(world->leases, 0, &status);
+    assert_string_equal(status.state, "ending"); /* and not free: its guest is there */
+    fake_host.agent_faults = fake_host.destroy_faults = 0;
+    await_quiet(world);
+    leases_status(world->leases, 0, &status);
+    assert_string_equal(status.state, "failed");
+    assert_string_not_equal(status.reason, "");
+    assert_true(create(world));
+    free_world(world);
+}
+
+static void fewer_berths_than_leases(void **state)
+{
+    (void)state;
+    struct world *world = new_world();
+    assert_true(create(world));
+    assert_true(create(world));
+    close_leases(world, false);
+    world->config->berths = 1;
+    open_leases(world);
+    assert_int_equal(leases_berths(world->leases), 2);
+    check_world(world);
+    end(world, &world->promises[0]);
+    end(world, &world->promises[1]);
+    assert_true(create(world));
+    assert_false(create(world)); /* the second is not offered any more */
+    free_world(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(any_order_of_events, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(many_at_once, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_guest_that_does_not_go, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_create_that_cannot_be_undone, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(fewer_berths_than_leases, make_home, remove_home),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

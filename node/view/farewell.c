@@ -1,18 +1,18 @@
 /* How a viewer ends: first towards the guest, then towards the peer. */
 #include <errno.h>
-#include <linux/sockios.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
 #include "view/viewer_inside.h"
 
 enum {
-    RELEASE_MS = 500,  /* for QEMU to read what releases keys and buttons */
-    GOODBYE_MS = 500,  /* for the close frame to go out, and again for the peer to answer it */
-    LINGER_MS = 10000, /* the same for one that was too slow, while nobody waits for it to be gone */
+    RELEASE_MS =
+        5000, /* for QEMU to read what releases keys and buttons: it never lifts a button by itself */
+    RELEASE_LAST_MS = 500, /* the same when the guest is about to go with its lease */
+    GOODBYE_MS = 500,      /* for the close frame to go out, and again for the peer to answer it */
+    LINGER_MS = 10000,     /* the same for one that was too slow, while nobody waits for it to be gone */
 };
 
 bool viewer_wait(int fd, short events, int64_t deadline_ms)
@@ -101,7 +101,7 @@ static void await_end(struct viewer *viewer, int64_t deadline_ms)
 
 void viewer_leave_guest(struct viewer *viewer)
 {
-    int64_t deadline_ms = clock_deadline(RELEASE_MS);
+    int64_t deadline_ms = clock_deadline(viewer->code == CLOSE_LEASE_ENDED ? RELEASE_LAST_MS : RELEASE_MS);
     bool sent = send_last(viewer, deadline_ms);
     if (sent)
         await_reading(viewer->vnc_fd, deadline_ms);

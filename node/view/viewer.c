@@ -9,10 +9,10 @@
  * header written in front of it in the same buffer. Pings and pongs go between two frames.
  *
  * From the viewer to QEMU every byte passes frames.c and rfb_filter.c. Keys and buttons are noted in the
- * guest's holds. However the viewer ends, what it holds is released through its own connection, which is
- * given up when QEMU has read that, and when the node's session has no key down: QEMU throws away what it has
- * not read of a connection that ends, and releases every key of everybody. (Input for a guest that is paused
- * is lost in QEMU, a release too.)
+ * guest's holds. However the viewer ends, what it holds is released through its own connection; and since
+ * QEMU throws away what it has not read from a connection that was closed, ours is first shut for writing
+ * alone, and closed when QEMU has read to the end and closed its side. That releases every key of everybody
+ * in QEMU, so holds.h says when it may be. (Input for a guest that is paused is lost in QEMU, a release too.)
  *
  * Nothing is timed but pings (20 s), a peer that is dead (60 s without a byte), and a frame that does not
  * move (30 s).

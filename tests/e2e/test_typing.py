@@ -35,16 +35,6 @@ class Typing(desktop.DesktopTest):
         self.as_tenant("pkill xterm || true; sleep 0.3; xdotool search --onlyvisible --class chromium windowactivate --sync")
         self.focus("area")
 
-    def focus(self, element):
-        """Goes to an element of the page with the keyboard, from wherever it is."""
-        for _ in range(8):
-            if self.page().get("at") == element:
-                return
-            before = self.page().get("at")
-            self.key("Tab")
-            live.wait_for("the focus moves", lambda: self.page().get("at", before) != before, desktop.SECONDS, 0.1)
-        self.fail("no Tab leads to %s" % element)
-
     def enter(self, text):
         """Has the text entered over HTTP, which must succeed; gives characters a second as the client sees them."""
         start = time.monotonic()

@@ -30,7 +30,7 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>none</title>
   let keys = 0, wheel = [0, 0], place = "none";
   const last = {};
   addEventListener("keydown", () => keys++, true);
-  addEventListener("wheel", (event) => { wheel = [wheel[0] + Math.sign(event.deltaX), wheel[1] + Math.sign(event.deltaY)]; });
+  addEventListener("wheel", (event) => { wheel = [wheel[0] + event.deltaX, wheel[1] + event.deltaY]; });
   for (const kind of ["mousemove", "mousedown"])
     addEventListener(kind, (event) => {
       place = [kind, event.screenX, event.screenY, event.clientX, event.clientY, event.button].join(",");

@@ -30,20 +30,22 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>none</title>
   let keys = 0, wheel = [0, 0], place = "none";
   const last = {};
   addEventListener("keydown", () => keys++, true);
-  addEventListener("wheel", (event) => { wheel = [wheel[0] + Math.sign(event.deltaX), wheel[1] + Math.sign(event.deltaY)]; });
+  addEventListener("wheel", (event) => { wheel = [wheel[0] + event.deltaX, wheel[1] + event.deltaY]; });
   for (const kind of ["mousemove", "mousedown"])
     addEventListener(kind, (event) => {
       place = [kind, event.screenX, event.screenY, event.clientX, event.clientY, event.button].join(",");
-      if (kind == "mousedown") event.preventDefault();
     }, true);
   const held = (element) => element.value !== undefined && element.id != "button" ? element.value
     : element.id == "edit" ? element.innerText.replace(/^\\n$/, "") : "";  // an emptied one holds a line break
+  const middle = (box) => [screenX + box.left + box.width / 2, screenY + outerHeight - innerHeight + box.top + box.height / 2];
   setInterval(async () => {
     const bytes = new TextEncoder().encode(held(document.activeElement));
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
     document.title = JSON.stringify({ at: document.activeElement.id || "none", bytes: bytes.length,
       sha: Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join(""), keys, wheel,
-      scroll: [scrollX, scrollY], place, hash: location.hash });
+      scroll: [scrollX, scrollY], place, hash: location.hash,
+      middles: Object.fromEntries(Array.from(document.querySelectorAll("[id]"),
+        (element) => [element.id, middle(element.getBoundingClientRect()).map(Math.round)])) });
   }, 50);
 </script>
 """
@@ -119,6 +121,12 @@ class DesktopTest(unittest.TestCase):
             live.wait_for("%s holds the text" % element, same, seconds, 0.1)
         except AssertionError:
             self.fail("wanted %r, the page says %r" % (want, last[0]))
+
+    def focus(self, element):
+        """Clicks into an element of the page."""
+        x, y = self.page()["middles"][element]
+        self.act({"op": "click", "x": x, "y": y})
+        live.wait_for("%s has the focus" % element, lambda: self.page().get("at") == element, SECONDS, 0.1)
 
     def clear(self, element):
         self.key("ctrl+a", "BackSpace")

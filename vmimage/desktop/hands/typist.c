@@ -7,8 +7,11 @@
 enum {
     RUN_BYTES = 8192,
     KEYS_AT_ONCE = 32, /* by keys; then the input method is tried again */
-    ANSWER_MS = 3000,  /* for a program to come to the end of its events */
-    AGAIN_MS = 30,     /* between two triggers, at first; then more and more: a page may see the key */
+    ANSWER_MS =
+        20000,        /* for a program that answers pings to come to the end of its events, on a busy guest */
+    SILENT_MS = 3000, /* for one that does not */
+    OFFERS_LEAST = 4, /* of a run, where there is hope: on a busy guest one takes seconds */
+    AGAIN_MS = 30,    /* between two triggers, at first; then more and more: a page may see the key */
     AGAIN_MS_MAX = 400,
     ASCII_HOPE_MS = 250, /* for a field to get the focus, where keys would do too */
     TEXT_HOPE_MS = 2500, /* and where they would not */
@@ -81,8 +84,8 @@ static void offer_once(struct typist *typist, xcb_window_t window)
 {
     typist->answered = false;
     keyboard_tap(&typist->keyboard, HANDS_TRIGGER_KEYSYM);
-    focus_ping(&typist->focus, window);
-    wait_until(typist, typist_now_ms() + ANSWER_MS, true);
+    bool pinged = focus_ping(&typist->focus, window);
+    wait_until(typist, typist_now_ms() + (pinged ? ANSWER_MS : SILENT_MS), true);
     if (!typist->taken && !typist->answered)
         typist->deaf = window;
 }
@@ -94,11 +97,15 @@ static bool offer(struct typist *typist, const char *text, size_t size, int hope
     typist->waiting = text;
     typist->waiting_size = size;
     typist->taken = false;
+    int offers = 0;
     for (int again_ms = AGAIN_MS;; again_ms = again_ms < AGAIN_MS_MAX / 2 ? 2 * again_ms : AGAIN_MS_MAX) {
         xcb_window_t window = focus_window(&typist->focus);
         if (window != XCB_NONE && window != typist->deaf)
             offer_once(typist, window);
-        if (typist->taken || typist->stopped || typist_now_ms() >= give_up_ms)
+        offers++;
+        bool hope =
+            typist_now_ms() < give_up_ms || (hope_ms > 0 && offers < OFFERS_LEAST && window != typist->deaf);
+        if (typist->taken || typist->stopped || !hope)
             break;
         wait_until(typist, typist_now_ms() + again_ms, false);
     }

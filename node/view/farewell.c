@@ -1,7 +1,9 @@
 /* How a viewer ends: first towards the guest, then towards the peer. */
 #include <errno.h>
+#include <linux/sockios.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"

@@ -162,7 +162,10 @@ static int await_session(struct display *display, int64_t deadline_ms, struct er
     while (display->state == SESSION_OPENING)
         if (!sync_cond_wait(&display->changed, &display->mutex, deadline_ms))
             session_kill(display, "it did not answer in time");
-    return session_await(display, OPENING_PINGS, deadline_ms, err);
+    if (session_await(display, OPENING_PINGS, deadline_ms, err) < 0)
+        return -1;
+    hands_inherit(display);
+    return 0;
 }
 
 struct display *display_open(int fd, const struct display_assist *assist, struct holds *holds,

@@ -29,6 +29,20 @@ void hands_close(struct display *display)
     holds_free(display->hands.own_holds);
 }
 
+void hands_inherit(struct display *display)
+{
+    unsigned char bytes[2 * HANDS_POINTER_BYTES];
+    struct error ignored;
+    uint8_t left = holds_inherit(display->hands.holds);
+    if (!left)
+        return;
+    size_t size = pointer_set(display, left, bytes);
+    size += pointer_release(display, bytes + size);
+    uint64_t ping = session_post(display, bytes, size, &ignored);
+    if (ping > 0)
+        display->hands.move_ping = ping;
+}
+
 void hands_release(struct display *display)
 {
     unsigned char bytes[HOLDS_KEYS_MAX * HANDS_KEY_BYTES + HANDS_POINTER_BYTES];

@@ -107,6 +107,13 @@ void hands_open(struct display *display, const struct display_assist *assist, st
 void hands_close(struct display *display);
 
 /*
+ * Lets go of the buttons that a node before this one left down (holds_inherit()): this connection has to
+ * press them first, for QEMU compares with what the same connection said last. The mutex is held. Waits for
+ * nothing.
+ */
+void hands_inherit(struct display *display);
+
+/*
  * Sends what releases every button and key that the session holds, or notes that it must be done once the
  * guest runs. The mutex is held. Waits for nothing.
  */
@@ -186,8 +193,10 @@ int pointer_settle(struct hand *hand, struct error *err);
 /* The buttons that the session holds down. */
 uint8_t pointer_buttons(const struct hand *hand);
 
-/* Writes the message that sets the buttons where the pointer is and reckons with it. The mutex is held. */
+/* Write the message that sets the buttons where the pointer is, or releases all, and reckon with it. The
+ * mutex is held. */
 #define HANDS_POINTER_BYTES 6
+size_t pointer_set(struct display *display, uint8_t buttons, unsigned char bytes[HANDS_POINTER_BYTES]);
 size_t pointer_release(struct display *display, unsigned char bytes[HANDS_POINTER_BYTES]);
 
 #endif

@@ -1,9 +1,13 @@
 #include "display/holds.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/sync.h"
 
@@ -26,9 +30,64 @@ struct holds {
     bool ended;    /* a connection has ended since it was told */
     int *waiting;  /* descriptors to shut down when it has none down; owned */
     size_t waiting_count;
-    int *shut; /* such that are: QEMU may yet read from them, which close() would cut short; owned */
+    struct kept *kept; /* the file of holds_keep(), mapped; NULL without one */
+    uint8_t inherited; /* see holds_inherit() */
+    int *shut;         /* such that are: QEMU may yet read from them, which close() would cut short; owned */
     size_t shut_count;
 };
+
+/* What stands in the file: no pointer and no padding that matters, for a file of this very host. */
+struct kept {
+    uint32_t magic;
+    uint32_t buttons;
+    int32_t x, y;
+};
+enum { KEPT_MAGIC = 0x62657274 };
+
+int holds_keep(struct holds *holds, const char *path, struct error *err)
+{
+    CLEANUP_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct kept *kept = MAP_FAILED;
+    if (fd >= 0 && ftruncate(fd, sizeof *kept) == 0)
+        kept = mmap(NULL, sizeof *kept, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (kept == MAP_FAILED)
+        return error_set_errno(err, ERROR_INTERNAL, errno, "cannot keep %s", path);
+    LOCK_SCOPE(&holds->mutex);
+    holds->kept = kept;
+    if (kept->magic == KEPT_MAGIC && kept->x >= 0 && kept->y >= 0 && kept->x <= UINT16_MAX &&
+        kept->y <= UINT16_MAX) {
+        holds->inherited = (uint8_t)kept->buttons;
+        holds->x = kept->x;
+        holds->y = kept->y;
+    }
+    return 0;
+}
+
+/* With the mutex held. */
+static void write_kept(struct holds *holds)
+{
+    uint8_t buttons = 0;
+    for (const struct holder *holder = holds->holders; holder; holder = holder->next)
+        buttons |= holder->buttons;
+    if (holds->kept)
+        *holds->kept = (struct kept){KEPT_MAGIC, buttons, holds->x, holds->y};
+}
+
+void holds_forget(struct holds *holds)
+{
+    LOCK_SCOPE(&holds->mutex);
+    holds->inherited = 0;
+    holds->x = holds->y = -1;
+    write_kept(holds);
+}
+
+uint8_t holds_inherit(struct holds *holds)
+{
+    LOCK_SCOPE(&holds->mutex);
+    uint8_t left = holds->inherited;
+    holds->inherited = 0;
+    return left;
+}
 
 struct holds *holds_new(void)
 {
@@ -53,6 +112,8 @@ void holds_free(struct holds *holds)
         return;
     close_all(&holds->shut, &holds->shut_count);
     close_all(&holds->waiting, &holds->waiting_count);
+    if (holds->kept)
+        munmap(holds->kept, sizeof *holds->kept);
     pthread_mutex_destroy(&holds->mutex);
     free(holds);
 }
@@ -77,6 +138,7 @@ void holds_leave(struct holder *holder)
     while (*link != holder)
         link = &(*link)->next;
     *link = holder->next;
+    write_kept(holds);
     pthread_mutex_unlock(&holds->mutex);
     free(holder);
 }
@@ -112,6 +174,7 @@ void holds_pointer(struct holder *holder, int32_t x, int32_t y, uint8_t buttons)
     holder->buttons = buttons;
     holder->holds->x = x;
     holder->holds->y = y;
+    write_kept(holder->holds);
 }
 
 bool holds_position(struct holds *holds, int32_t *x, int32_t *y)

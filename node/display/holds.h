@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
+#include "base/error.h"
 
 /* As many keys as one party may hold; more go unnoticed up to here and are refused by who asks. */
 #define HOLDS_KEYS_MAX 32
@@ -29,6 +30,20 @@ struct holder; /* opaque: one party, the node's session or a viewer */
 struct holds *holds_new(void);
 void holds_free(struct holds *holds);
 CLEANUP_DEFINE(holds, struct holds *, holds_free);
+
+/*
+ * Keeps the buttons that are down, and where the pointer is, in a small file (0600) that outlives the
+ * process, kill -9 too: QEMU reckons with each connection's buttons by themselves and never lifts one whose
+ * connection has gone. What an earlier process left there is taken up: see holds_inherit(). Call it before
+ * anybody joins. -1 with ERROR_INTERNAL.
+ */
+int holds_keep(struct holds *holds, const char *path, struct error *err);
+
+/* Forgets what is kept: there is another guest now. */
+void holds_forget(struct holds *holds);
+
+/* The buttons (RFB mask) that an earlier process left down on this guest; 0 at the second call. */
+uint8_t holds_inherit(struct holds *holds);
 
 /* A party comes and goes. holds_leave() forgets what it held; take what must be released first. */
 struct holder *holds_join(struct holds *holds);

@@ -41,11 +41,16 @@ static void pointer_bytes(const struct display *display, int32_t at_x, int32_t a
 
 size_t pointer_release(struct display *display, unsigned char bytes[HANDS_POINTER_BYTES])
 {
+    return pointer_set(display, 0, bytes);
+}
+
+size_t pointer_set(struct display *display, uint8_t buttons, unsigned char bytes[HANDS_POINTER_BYTES])
+{
     struct hands *hands = &display->hands;
     int32_t x = 0, y = 0;
     holds_position(hands->holds, &x, &y);
-    holds_pointer(hands->holder, x, y, 0);
-    pointer_bytes(display, x, y, 0, bytes);
+    holds_pointer(hands->holder, x, y, buttons);
+    pointer_bytes(display, x, y, buttons, bytes);
     hands->moves_sent++;
     return HANDS_POINTER_BYTES;
 }

@@ -66,6 +66,7 @@ static struct berth *try_berth(struct leases *leases, struct berth **ending, str
     berth->cancelled = false;
     berth->paused = NULL;
     berth->reason[0] = '\0';
+    holds_forget(berth->holds);
     hypervisor_hold(leases->options.hypervisor); /* until the berth is empty again */
     berth_enter(berth, BERTH_PREPARING, "define");
     return berth;

@@ -65,6 +65,9 @@ static int open_berths(struct leases *leases, struct error *err)
         berth->overlay = text_format("%s/%s.qcow2", overlays, berth->name);
         berth->console_log = text_format("%s/%s.console.log", overlays, berth->name);
         berth->holds = holds_new();
+        CLEANUP_FREE char *held = text_format("%s/held-%zu", config->home, i);
+        if (holds_keep(berth->holds, held, err) < 0)
+            return -1;
         berth->expires_boot_ms = CLOCK_NEVER;
         pthread_mutex_init(&berth->mutex, NULL);
         sync_cond_init(&berth->changed);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "display/holds.h"
+#include "tests/unit/home_fixture.h"
 
 static void keys_of_each(void **state)
 {
@@ -69,12 +70,51 @@ static void pointer_of_all(void **state)
     holds_free(holds);
 }
 
+/* A process that is killed leaves its buttons to the next one, once; another guest has nothing to do with
+ * them. */
+static void kept_over_a_kill(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    int32_t x, y;
+    CLEANUP_FREE char *path = text_format("%s/held", home);
+    struct holds *killed = holds_new();
+    assert_int_equal(holds_keep(killed, path, &err), 0);
+    assert_int_equal(holds_inherit(killed), 0);
+    struct holder *node = holds_join(killed), *viewer = holds_join(killed);
+    holds_pointer(node, 100, 200, 1);
+    holds_pointer(viewer, 101, 201, 4);
+
+    struct holds *next = holds_new();
+    assert_int_equal(holds_keep(next, path, &err), 0);
+    assert_true(holds_position(next, &x, &y));
+    assert_int_equal(x, 101);
+    assert_int_equal(y, 201);
+    assert_int_equal(holds_inherit(next), 5);
+    assert_int_equal(holds_inherit(next), 0);
+    struct holder *again = holds_join(next);
+    holds_pointer(again, 101, 201, 0);
+    holds_leave(again);
+    holds_free(next);
+
+    struct holds *clean = holds_new();
+    assert_int_equal(holds_keep(clean, path, &err), 0);
+    assert_int_equal(holds_inherit(clean), 0);
+    holds_forget(clean);
+    assert_false(holds_position(clean, &x, &y));
+    holds_free(clean);
+    holds_leave(node);
+    holds_leave(viewer);
+    holds_free(killed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_of_each),
         cmocka_unit_test(too_many_keys),
         cmocka_unit_test(pointer_of_all),
+        cmocka_unit_test_setup_teardown(kept_over_a_kill, make_home, remove_home),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,16 @@ static int open_display(void *context, struct error *err)
     return guest_open_display(view->leases->options.hypervisor, view->berth->uuid, OPEN_TIMEOUT_MS, err);
 }
 
+static void witness(void *context, const char *grant, enum view_mode mode, const char *reason)
+{
+    const struct berth_view *view = context;
+    json_t *fields =
+        json_pack("{s:s, s:s, s:s}", "lease", view->id, "pairing", grant, "mode", view_mode_word(mode));
+    if (reason)
+        json_object_set_new(fields, "reason", json_string(reason));
+    audit_write(view->leases->options.audit, reason ? "view_close" : "view_open", fields);
+}
+
 struct berth_view *berth_view_open(struct leases *leases, struct berth *berth,
                                    const struct journal_record *record, int64_t expires_boot_ms,
                                    struct error *err)
@@ -63,6 +73,7 @@ struct berth_view *berth_view_open(struct leases *leases, struct berth *berth,
             .holds = berth->holds,
             .screen = {.context = view, .look = look, .act = act, .changes = changes},
             .open_display = open_display,
+            .witness = witness,
             .context = view,
         },
         err);

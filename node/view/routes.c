@@ -316,7 +316,7 @@ static int websockify(struct exchange *exchange, struct error *err)
     int fd = options->open_display(options->context, err);
     if (fd < 0)
         return -1;
-    viewer_connect(viewer, fd, mode == VIEW_WATCH, options->holds);
+    viewer_connect(viewer, fd, mode == VIEW_WATCH, options);
     if (use_up(exchange, err) < 0)
         return -1;
     const struct upgrade upgrade = {

@@ -45,6 +45,10 @@ struct view_options {
 
     /* A connected descriptor of its own for the guest's VNC server, *owned* by the caller; -1 with *err. */
     int (*open_display)(void *context, struct error *err);
+
+    /* Told when a viewer comes (reason NULL) and when it has gone, and why. grant: whom it came by. May be
+     * NULL. */
+    void (*witness)(void *context, const char *grant, enum view_mode mode, const char *reason);
     void *context; /* borrowed */
 };
 
@@ -66,8 +70,8 @@ void view_revoke(struct view *view, const char *grant);
 
 /*
  * Closes the listener, tells every viewer why, releases what they hold down in the guest and returns when
- * they are gone: within two seconds. Requests that wait inside screen_target's functions go on: end them
- * next.
+ * they are gone: within two seconds, unless QEMU takes longer to read what is released. Requests that wait
+ * inside screen_target's functions go on: end them next.
  */
 void view_end(struct view *view, enum view_end why);
 

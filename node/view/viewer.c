@@ -67,14 +67,15 @@ static void note_pointer(void *context, uint16_t x, uint16_t y, uint8_t buttons)
     holds_pointer(viewer->holder, x, y, buttons);
 }
 
-void viewer_connect(struct viewer *viewer, int vnc_fd, bool watch, struct holds *holds)
+void viewer_connect(struct viewer *viewer, int vnc_fd, bool watch, const struct view_options *options)
 {
     const struct rfb_hooks hooks = {.context = viewer, .key = note_key, .pointer = note_pointer};
     fcntl(vnc_fd, F_SETFL, fcntl(vnc_fd, F_GETFL) | O_NONBLOCK);
     viewer->vnc_fd = vnc_fd;
     viewer->watch = watch;
-    viewer->holds = holds;
-    viewer->holder = holds_join(holds);
+    viewer->options = options;
+    viewer->holds = options->holds;
+    viewer->holder = holds_join(options->holds);
     rfb_filter_start(&viewer->filter, watch, &hooks);
 }
 
@@ -283,6 +284,14 @@ static void pump(struct viewer *viewer)
     }
 }
 
+static void witness(const struct viewer *viewer, const char *reason)
+{
+    const struct view_options *options = viewer->options;
+    if (options->witness)
+        options->witness(options->context, viewer->seat.grant, viewer->watch ? VIEW_WATCH : VIEW_CONTROL,
+                         reason);
+}
+
 void viewer_run(struct viewer *viewer, int socket, const char *early, size_t early_size)
 {
     int on = 1, send_buffer = SEND_BUFFER;
@@ -298,10 +307,12 @@ void viewer_run(struct viewer *viewer, int socket, const char *early, size_t ear
         if (viewer->up_end > 0) /* the handshake of RFB is small, and QEMU has only just begun to listen */
             end(viewer, CLOSE_PROTOCOL, "too much was said before the handshake");
     }
+    witness(viewer, NULL);
     pump(viewer);
     log_debug("view", "a viewer ends: %s (%d)", viewer->reason, (int)viewer->code);
     viewer_leave_guest(viewer);
     viewer_say_goodbye(viewer);
+    witness(viewer, viewer->reason ? viewer->reason : "the connection ended");
 }
 
 void viewer_free(struct viewer *viewer)

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "display/holds.h"
 #include "view/audience.h"
+#include "view/view.h"
 
 struct viewer; /* opaque */
 
@@ -20,9 +21,9 @@ struct viewer; /* opaque */
  */
 struct viewer *viewer_new(struct audience *audience, const char *grant, struct error *err);
 
-/* What the viewer looks at: a connected descriptor (*transferred*), in watch mode or not. holds is borrowed.
+/* What the viewer looks at: a connected descriptor (*transferred*), in watch mode or not. options: borrowed.
  */
-void viewer_connect(struct viewer *viewer, int vnc_fd, bool watch, struct holds *holds);
+void viewer_connect(struct viewer *viewer, int vnc_fd, bool watch, const struct view_options *options);
 
 /*
  * Pumps until either side ends or the viewer is told to go, releases what it holds down, and says goodbye.

@@ -20,9 +20,10 @@
 struct viewer {
     struct seat seat;
     bool watch;
-    int vnc_fd;            /* -1 before viewer_connect() and after the end */
-    struct holds *holds;   /* borrowed */
-    struct holder *holder; /* NULL when vnc_fd is -1 */
+    int vnc_fd;                         /* -1 before viewer_connect() and after the end */
+    const struct view_options *options; /* borrowed */
+    struct holds *holds;                /* borrowed */
+    struct holder *holder;              /* NULL when vnc_fd is -1 */
     struct frames *frames;
     struct rfb_filter filter;
     int socket;

@@ -4,6 +4,7 @@ import json
 import re
 
 import berthos_live as live
+import view_client
 
 SECRET = re.compile(r"\b[0-9a-f]{64}\b|\b[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\b")
 
@@ -23,6 +24,14 @@ class Audit(live.LiveTest):
         self.assert_error(self.api.get("/health", headers={"Host": "example.org"}), 403)
         lease = self.api.lease()["id"]
         self.api.act({"id": lease}, {"op": "type", "text": "correct horse"})
+        view = self.api.get(f"/v1/leases/{lease}/view?mode=watch").json()
+        port = int(view["viewer_url"].rsplit(":", 1)[1].strip("/"))
+        viewer = view_client.Viewer(port, f"/websockify?token={view['ticket']}")
+        viewer.cut()
+        gone = live.wait_for("the viewer is gone", lambda: self.events("view_close"), 20)[-1]
+        came = self.events("view_open")[-1]
+        self.assertEqual((came["lease"], came["mode"], came["pairing"]), (lease, "watch", paired[-1]["pairing"]))
+        self.assertEqual((gone["lease"], bool(gone["reason"])), (lease, True))
         self.api.delete(f"/v1/leases/{lease}")
         born = self.events("lease_live")[-1]
         self.assertEqual((born["lease"], born["pairing"], born["vcpu"]), (lease, paired[-1]["pairing"], 1))
@@ -40,6 +49,7 @@ class Audit(live.LiveTest):
             trail = file.read()
         log = self.node.log()
         self.assertNotIn(self.api.token, trail + log)
+        self.assertNotIn(view["ticket"], trail + log)
         self.assertNotIn("correct horse", trail + log)
         self.assertLessEqual(set(SECRET.findall(trail)), names)
         # the node says its pairing code to its terminal once (stdout), and its log nothing of the kind

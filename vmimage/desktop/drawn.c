@@ -1,5 +1,6 @@
 /*
- * drawn X Y RRGGBB: ends when the pixel X,Y of the screen has that colour.
+ * drawn X Y RRGGBB: puts the pointer into the corner, and ends when the pixel X,Y of the screen has that
+ * colour.
  *
  * The guest is usable when its start page can be seen, and only pixels prove that: the page's own animation
  * frames run, and its title stands in the window's frame, seconds before a busy guest has drawn anything.
@@ -21,9 +22,10 @@
 #define LOOK_EVERY_MS 50
 #define REPLY_BYTES   32
 /* X11 protocol, "Connection Setup" and "Requests". */
-#define X_GET_IMAGE 73
-#define X_Z_PIXMAP  2
-#define X_REPLY     1
+#define X_WARP_POINTER 41
+#define X_GET_IMAGE    73
+#define X_Z_PIXMAP     2
+#define X_REPLY        1
 
 static _Noreturn void give_up(const char *what)
 {
@@ -94,6 +96,18 @@ static uint32_t set_up(int fd)
     return root;
 }
 
+/*
+ * To the corner, where the tablet is that nobody has moved yet: Xorg starts with its pointer in the middle,
+ * and a first move to the corner would be none for the kernel.
+ */
+static void move_to_corner(int fd, uint32_t root)
+{
+    uint8_t request[24] = {X_WARP_POINTER, 0, 6, 0};
+    memcpy(request + 8, &root, 4);
+    if (write(fd, request, sizeof request) != sizeof request)
+        give_up(strerror(errno));
+}
+
 static uint32_t pixel_at(int fd, uint32_t root, uint16_t x, uint16_t y)
 {
     uint8_t request[20] = {X_GET_IMAGE, X_Z_PIXMAP, 5, 0};
@@ -127,6 +141,7 @@ int main(int argc, char **argv)
     uint32_t wanted = (uint32_t)strtoul(argv[3], NULL, 16);
     int fd = connect_to_x();
     uint32_t root = set_up(fd);
+    move_to_corner(fd, root);
     while (pixel_at(fd, root, x, y) != wanted)
         nanosleep(&pause, NULL);
     return 0;

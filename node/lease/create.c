@@ -11,8 +11,9 @@
 #include "guest/guest.h"
 #include "lease/berth.h"
 
-/* How long a create waits for a berth that is being freed: a guest is gone within a second, usually. */
-enum { ENDING_WAIT_MS = 10000, DESTROY_TIMEOUT_MS = 20000 };
+/* How long a create waits for a berth that is being freed: a guest is gone within a second, usually, and one
+ * that hangs after eleven. */
+enum { ENDING_WAIT_MS = 15000, DESTROY_TIMEOUT_MS = 20000 };
 
 /* With leases.mutex held: an empty berth, or NULL. */
 static struct berth *find_empty(struct leases *leases)
@@ -42,12 +43,28 @@ static struct berth *find_ending(struct leases *leases)
 }
 
 /*
- * Takes a berth for a create; its record then belongs to this thread. With none free, *ending is one that
- * will be free soon, or NULL.
+ * Waits a while where every berth is taken but one of them is being freed. Before anything is refused:
+ * libvirt may be so busy with a guest that does not go that the doctor gets no answer from it.
  */
-static struct berth *try_berth(struct leases *leases, struct berth **ending, struct error *err)
+static void await_ending(struct leases *leases)
 {
-    *ending = NULL;
+    int64_t deadline_ms = clock_deadline(ENDING_WAIT_MS);
+    for (;;) {
+        pthread_mutex_lock(&leases->mutex);
+        struct berth *ending = find_empty(leases) ? NULL : find_ending(leases);
+        pthread_mutex_unlock(&leases->mutex);
+        if (!ending || clock_left_ms(deadline_ms) == 0)
+            return;
+        LOCK_SCOPE(&ending->mutex);
+        while (ending->state == BERTH_ENDING)
+            if (!sync_cond_wait(&ending->changed, &ending->mutex, deadline_ms))
+                break;
+    }
+}
+
+/* Takes a berth for a create; its record then belongs to this thread. */
+static struct berth *take_berth(struct leases *leases, struct error *err)
+{
     LOCK_SCOPE(&leases->mutex);
     if (!leases->parked || leases->stopping) {
         error_set(err, ERROR_UNPARKED,
@@ -56,9 +73,8 @@ static struct berth *try_berth(struct leases *leases, struct berth **ending, str
     }
     struct berth *berth = find_empty(leases);
     if (!berth) {
-        *ending = find_ending(leases);
         error_set(err, ERROR_LEASE_LIVE, "every berth of this node is taken by a lease; %s",
-                  *ending ? "one is being ended: ask again in some seconds" : "end it or wait");
+                  find_ending(leases) ? "one is being ended: ask again in some seconds" : "end it or wait");
         return NULL;
     }
     LOCK_SCOPE(&berth->mutex);
@@ -70,22 +86,6 @@ static struct berth *try_berth(struct leases *leases, struct berth **ending, str
     hypervisor_hold(leases->options.hypervisor); /* until the berth is empty again */
     berth_enter(berth, BERTH_PREPARING, "define");
     return berth;
-}
-
-/* As try_berth(); a lease that is being ended is waited for, for a while. */
-static struct berth *take_berth(struct leases *leases, struct error *err)
-{
-    int64_t deadline_ms = clock_deadline(ENDING_WAIT_MS);
-    for (;;) {
-        struct berth *ending;
-        struct berth *berth = try_berth(leases, &ending, err);
-        if (berth || !ending || clock_left_ms(deadline_ms) == 0)
-            return berth;
-        LOCK_SCOPE(&ending->mutex);
-        while (ending->state == BERTH_ENDING)
-            if (!sync_cond_wait(&ending->changed, &ending->mutex, deadline_ms))
-                break;
-    }
 }
 
 /* The checks that come after "is a berth free" in CONTRACT.md section 3; fills the record when they pass. */
@@ -144,6 +144,7 @@ int leases_create(struct leases *leases, const struct lease_request *request,
                   const struct pairing_grant *grant, struct lease_document *lease, struct error *err)
 {
     struct eligibility_answer report;
+    await_ending(leases);
     eligibility_check(leases->options.eligibility, &report);
     json_decref(report.document);
     if (!report.ok)

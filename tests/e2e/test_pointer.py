@@ -3,6 +3,7 @@ that is no multiple of 16."""
 
 import os
 import re
+import time
 
 import berthos_desktop as desktop
 import berthos_live as live
@@ -31,19 +32,28 @@ class Pointer(desktop.DesktopTest):
         found = re.search(r"X=(\d+)\nY=(\d+)", self.as_tenant("xdotool getmouselocation --shell"))
         return int(found.group(1)), int(found.group(2))
 
+    def lands(self, seen, point):
+        """Whether that is the pixel; at a width that is no multiple of 16 its neighbour counts too, and is counted:
+        QEMU has 1376 places for 1366 columns, and for some hundred of them none that is nearer."""
+        if seen == point:
+            return True
+        beside = self.width % 16 and abs(seen[0] - point[0]) <= 1 and seen[1] == point[1]
+        self.beside += bool(beside)
+        return bool(beside)
+
     def check_x(self):
+        self.beside = 0
         for point in self.points():
             self.act({"op": "move", "x": point[0], "y": point[1]})
             seen = [None]
-
-            def there():
-                seen[0] = self.location()
-                return seen[0] == point
-
-            try:
-                live.wait_for("the pointer is there", there, desktop.SECONDS, 0.1)
-            except AssertionError:
-                self.fail("moved to %r, Xorg has it at %r" % (point, seen[0]))
+            deadline = time.monotonic() + desktop.SECONDS
+            while seen[0] != point and time.monotonic() < deadline:
+                before, seen[0] = seen[0], self.location()
+                if seen[0] == before and seen[0] and abs(seen[0][0] - point[0]) + abs(seen[0][1] - point[1]) == 1:
+                    break  # it has arrived, one beside
+                time.sleep(0.1)
+            self.assertTrue(self.lands(seen[0], point), "moved to %r, Xorg has it at %r" % (point, seen[0]))
+        self.assertLessEqual(self.beside, len(self.points()) // 10)
 
     def check_chromium(self):
         """Clicks inside the page, whose own events say where: on the screen and, by one offset, in the page."""
@@ -56,13 +66,13 @@ class Pointer(desktop.DesktopTest):
 
             def clicked():
                 place[0] = self.page().get("place", "").split(",")
-                return place[0][0] == "mousedown" and [int(word) for word in place[0][1:3]] == [x, y]
+                return place[0][0] == "mousedown" and self.lands(tuple(int(word) for word in place[0][1:3]), (x, y))
 
             try:
                 live.wait_for("the click is there", clicked, desktop.SECONDS, 0.1)
             except AssertionError:
                 self.fail("clicked %r, the page says %r" % ((x, y), place[0]))
-            offsets.add((x - int(place[0][3]), y - int(place[0][4])))
+            offsets.add((int(place[0][1]) - int(place[0][3]), int(place[0][2]) - int(place[0][4])))
         self.assertEqual(len(offsets), 1, offsets)
         self.assertEqual(min(offsets)[0], 0)  # the window is maximised: the page begins at the screen's left edge
 

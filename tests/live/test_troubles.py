@@ -152,7 +152,7 @@ class Meanwhile(FaultTest):
             self.assertEqual(api.delete("/v1/leases/" + answer.json()["id"]).status, 200)
         else:
             self.assert_refused(answer, 409, "lease_live")
-            self.assertGreaterEqual(took, 9)
+            self.assertGreaterEqual(took, 14)
         self.assertLess(took, 60)
         live.wait_for("nothing is left", lambda: not node.domains() and not live.guest_files(node), 30)
 

@@ -44,6 +44,7 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>none</title>
     document.title = JSON.stringify({ at: document.activeElement.id || "none", bytes: bytes.length,
       sha: Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join(""), keys, wheel,
       scroll: [scrollX, scrollY], place, hash: location.hash,
+      focused: document.hasFocus(),
       middles: Object.fromEntries(Array.from(document.querySelectorAll("[id]"),
         (element) => [element.id, middle(element.getBoundingClientRect()).map(Math.round)])) });
   }, 50);

@@ -17,7 +17,7 @@ struct method; /* opaque */
  * none does. */
 typedef const char *method_take(void *context, size_t *size);
 
-/* Opens the server under the name that XMODIFIERS=@im=berthos names. NULL when there is one already. */
+/* Opens the server under the name "berthos" (usr/share/berthos/resources). NULL when there is one already. */
 struct method *method_open(xcb_connection_t *x, int screen, method_take *take, void *context);
 
 /* Gives it an event; true when it was one of its own. */

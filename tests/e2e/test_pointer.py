@@ -13,6 +13,7 @@ X_STRIDE, Y_STRIDE = int(os.environ.get("BERTHOS_POINTER_STRIDE", "97")), 61
 
 
 class Pointer(desktop.DesktopTest):
+    beside = 0  # how often the pointer was one column beside
 
     width, height = live.WIDTH, live.HEIGHT
 

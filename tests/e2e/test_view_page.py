@@ -170,7 +170,7 @@ class Picture(PageTest):
         page = self.open()
         page.click("#full")
         page.until("document.fullscreenElement !== null")
-        self.assertEqual(page.getAttribute("#full", "aria-pressed"), "true")
+        page.until("document.querySelector('#full').getAttribute('aria-pressed') === 'true'")  # its event comes later
         self.assertTrue(page.isVisible("#badge"))
         for width, height in SIZES.items():
             page.setViewportSize({"width": width, "height": height})

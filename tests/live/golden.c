@@ -7,8 +7,10 @@
  */
 #include "tests/unit/unit.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,6 +273,7 @@ static void make_golden(struct bench *bench)
     assert_mode(state, 0, 0600);
     assert_mode(disk, 0, 0440);
     assert_int_equal(access(guest.overlay, F_OK), -1);
+    MUST(file_remove(guest.console, &err));
     print_message("boot %" PRId64 " ms, save %" PRId64 " ms, keep %" PRId64 " ms; state %" PRId64
                   " MB, disk %" PRId64 " MB\n",
                   booted_ms - begin_ms, saved_ms - save_ms, kept_ms - saved_ms, megabytes(state),
@@ -320,6 +323,110 @@ static char *one_lease(struct bench *bench, const char *lease_id)
     return bytes;
 }
 
+/* Waits until libvirt no longer knows the domain, and the folder has this many entries. */
+static void wait_gone(struct bench *bench, const char *folder, size_t entries)
+{
+    int64_t deadline_ms = clock_deadline(CALL_MS);
+    for (;;) {
+        enum guest_state now;
+        MUST(guest_state(bench->hypervisor, bench->uuid, CALL_MS, &now, &err));
+        size_t found = 0;
+        DIR *listing = opendir(folder);
+        assert_non_null(listing);
+        for (const struct dirent *entry = readdir(listing); entry; entry = readdir(listing))
+            found += entry->d_name[0] != '.';
+        closedir(listing);
+        if (now == GUEST_GONE && found == entries)
+            return;
+        if (clock_left_ms(deadline_ms) == 0)
+            fail_msg("state %d, %zu entries in %s", now, found, folder);
+        clock_sleep_ms(50);
+    }
+}
+
+/* A save that fails leaves the guest as it was and no file; one that is late leaves no file when it ends. */
+static void saves_that_fail(void **state)
+{
+    struct bench *bench = *state;
+    CLEANUP(free_guest) struct guest guest = {0};
+    CLEANUP_FREE char *nowhere = golden_state(bench->overlays, "no-folder/one");
+    CLEANUP_FREE char *taken = golden_state(bench->golden, "taken");
+    CLEANUP_FREE char *late = golden_state(bench->golden, bench->name);
+    enum guest_state now;
+    prepare(bench, "", false, &guest);
+    MUST(guest_start(bench->hypervisor, &guest.spec, false, START_MS, &err));
+    MUST(guest_agent_wait(bench->hypervisor, bench->uuid, clock_deadline(START_MS), &err));
+
+    assert_int_equal(guest_save(bench->hypervisor, bench->uuid, nowhere, START_MS, &err), -1);
+    assert_int_equal(err.code, ERROR_GUEST_FAILED);
+    MUST(file_write_atomic(taken, 0600, "mine", 4, &err));
+    assert_int_equal(guest_save(bench->hypervisor, bench->uuid, taken, START_MS, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+    MUST(guest_state(bench->hypervisor, bench->uuid, CALL_MS, &now, &err));
+    assert_int_equal(now, GUEST_RUNNING);
+    MUST(guest_agent_ping(bench->hypervisor, bench->uuid, CALL_MS, &err));
+
+    assert_int_equal(guest_save(bench->hypervisor, bench->uuid, late, 30, &err), -1);
+    assert_int_equal(err.code, ERROR_HYPERVISOR);
+    wait_gone(bench, bench->golden, 1); /* the save went on to its end; "taken" is left */
+    CLEANUP_FREE char *kept = NULL;
+    MUST(file_read(taken, 100, &kept, NULL, &err));
+    assert_string_equal(kept, "mine");
+}
+
+static atomic_int ended; /* guests */
+
+static void count_end(void *context, const char *uuid)
+{
+    (void)context, (void)uuid;
+    ended++;
+}
+
+/* Neither a state that is not this guest's, nor a damaged one, nor a late one leaves anything running. */
+static void restores_that_fail(void **state)
+{
+    struct bench *bench = *state;
+    make_golden(bench);
+    CLEANUP(free_guest) struct guest guest = {0};
+    CLEANUP_FREE char *saved = golden_state(bench->golden, bench->name);
+    CLEANUP_FREE char *short_one = golden_state(bench->golden, "short");
+    prepare(bench, "l_1", true, &guest);
+
+    struct guest_spec other = guest.spec;
+    other.mem_mib = 512;
+    assert_int_equal(guest_restore(bench->hypervisor, &other, saved, START_MS, &err), -1);
+    assert_int_equal(err.code, ERROR_GUEST_FAILED);
+    assert_non_null(strstr(err.text, "not to be restored"));
+    assert_int_equal(guest_restore(bench->hypervisor, &guest.spec, short_one, START_MS, &err), -1);
+    assert_int_equal(err.code, ERROR_GUEST_FAILED);
+
+    const char *const copy[] = {"cp", saved, short_one, NULL};
+    MUST(process_run(copy, START_MS, NULL, &err));
+    struct stat info;
+    assert_int_equal(stat(short_one, &info), 0);
+    assert_int_equal(truncate(short_one, info.st_size / 2), 0);
+    int64_t begin_ms = clock_monotonic_ms();
+    assert_int_equal(guest_restore(bench->hypervisor, &guest.spec, short_one, START_MS, &err), -1);
+    print_message("a state cut in half: refused after %" PRId64 " ms: %s\n", clock_monotonic_ms() - begin_ms,
+                  err.text);
+    assert_int_equal(err.code, ERROR_GUEST_FAILED);
+    wait_gone(bench, bench->overlays, 2); /* overlay and console */
+
+    const struct guest_watcher watcher = {.gone = count_end};
+    guest_watch(bench->hypervisor, &watcher);
+    assert_int_equal(guest_restore(bench->hypervisor, &guest.spec, saved, 60, &err), -1);
+    assert_int_equal(err.code, ERROR_HYPERVISOR);
+    /* it comes up after all, once libvirt is done with it, and is destroyed by the worker that is too late */
+    int64_t deadline_ms = clock_deadline(5000);
+    do
+        wait_gone(bench, bench->overlays, 2);
+    while (ended == 0 && clock_left_ms(deadline_ms) > 0);
+    print_message("the late guest was%s seen to end\n", ended ? "" : " not");
+    guest_watch(bench->hypervisor, NULL);
+    MUST(guest_restore(bench->hypervisor, &guest.spec, saved, START_MS, &err));
+    MUST(guest_agent_wait(bench->hypervisor, bench->uuid, clock_deadline(START_MS), &err));
+}
+
 static void two_leases_of_one_state(void **state)
 {
     struct bench *bench = *state;
@@ -356,6 +463,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(two_leases_of_one_state, setup, teardown),
+        cmocka_unit_test_setup_teardown(saves_that_fail, setup, teardown),
+        cmocka_unit_test_setup_teardown(restores_that_fail, setup, teardown),
         cmocka_unit_test_setup_teardown(the_other_berth_cannot_open_the_overlay, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

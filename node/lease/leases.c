@@ -234,6 +234,11 @@ int leases_unpark(struct leases *leases, struct error *err)
 
 /* --- status ---------------------------------------------------------------------------------------- */
 
+const char *leases_warm(const struct leases *leases)
+{
+    return config_warm_word(leases->options.config->warm);
+}
+
 size_t leases_berths(const struct leases *leases)
 {
     return leases->count;
@@ -252,6 +257,7 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
         .phase = berth->phase,
         .since_ms = berth->since_ms,
         .paused = berth->state == BERTH_LEASED ? berth->paused : NULL,
+        .prepared = NULL,
     };
     memcpy(status->reason, berth->reason, sizeof status->reason);
     status->live = berth->state == BERTH_LEASED;

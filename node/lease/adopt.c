@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/sync.h"
 #include "base/text.h"
@@ -85,7 +86,8 @@ int berth_adopt(struct leases *leases, struct berth *berth, const struct journal
     struct journal_record record = *left;
     struct guest_spec spec = spec_of(leases, berth, &record);
     struct error reason = ERROR_INIT;
-    if (guest_inspect_again(leases->options.hypervisor, &spec, leases->options.config->image_dir,
+    CLEANUP_FREE char *golden_dir = file_join(leases->options.config->state_dir, "golden");
+    if (guest_inspect_again(leases->options.hypervisor, &spec, leases->options.config->image_dir, golden_dir,
                             ASK_TIMEOUT_MS, err) < 0 ||
         set_going(leases, berth, record.paused, err) < 0)
         return -1;

@@ -56,7 +56,7 @@ static int define(struct leases *leases, struct berth *berth, const struct image
     spec.mem_mib = shape->mem_gib * 1024;
     spec.overlay = berth->overlay;
     spec.console_log = berth->console_log;
-    if (overlay_create(berth->overlay, image, shape->disk_gib, guest_spec_group(&spec), err) < 0)
+    if (overlay_create(berth->overlay, image, NULL, shape->disk_gib, guest_spec_owner(&spec), err) < 0)
         return -1;
     fault_point("create.overlay");
     if (guest_start(leases->options.hypervisor, &spec, false, START_TIMEOUT_MS, err) < 0)

@@ -11,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/sync.h"
 #include "base/text.h"
@@ -86,9 +85,8 @@ int berth_adopt(struct leases *leases, struct berth *berth, const struct journal
     struct journal_record record = *left;
     struct guest_spec spec = spec_of(leases, berth, &record);
     struct error reason = ERROR_INIT;
-    CLEANUP_FREE char *golden_dir = file_join(leases->options.config->state_dir, "golden");
-    if (guest_inspect_again(leases->options.hypervisor, &spec, leases->options.config->image_dir, golden_dir,
-                            ASK_TIMEOUT_MS, err) < 0 ||
+    if (guest_inspect_again(leases->options.hypervisor, &spec, leases->options.config->image_dir,
+                            leases->golden, ASK_TIMEOUT_MS, err) < 0 ||
         set_going(leases, berth, record.paused, err) < 0)
         return -1;
     fault_point("adopt.resumed");

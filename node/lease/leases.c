@@ -50,7 +50,8 @@ static int open_berths(struct leases *leases, struct error *err)
     const struct config *config = leases->options.config;
     CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
     /* 0711: QEMU's user must pass through, and nobody needs to list it */
-    if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0)
+    if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0 ||
+        file_make_folder(leases->golden, 0711, err) < 0)
         return -1;
     leases->offered = (size_t)config->berths;
     leases->count = count_berths(leases);
@@ -84,7 +85,10 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
         return NULL;
     }
     leases->options = *options;
+    leases->verified = file_join(options->config->home, "verified.json");
+    leases->golden = file_join(options->config->state_dir, "golden");
     leases->parked = true;
+    leases->warm = options->config->warm == WARM_DEFAULT ? WARM_RAM : options->config->warm;
     pthread_mutex_init(&leases->mutex, NULL);
     sync_cond_init(&leases->keeper_wake);
     if (journal_open(&leases->journal, options->config->home, err) < 0 || open_berths(leases, err) < 0 ||
@@ -121,12 +125,30 @@ static bool berth_is_ending(struct berth *berth)
     return berth->state == BERTH_ENDING;
 }
 
+/* The guest that is ready goes: what a node that does not run has prepared is nobody's. */
+static void drop_ready(struct leases *leases, struct berth *berth)
+{
+    struct error err = ERROR_INIT;
+    pthread_mutex_lock(&berth->mutex);
+    bool ready = berth->state == BERTH_READY;
+    if (ready)
+        berth_begin(leases, berth, true);
+    pthread_mutex_unlock(&berth->mutex);
+    if (!ready)
+        return;
+    if (berth_drop_prepared(leases, berth, &err) < 0)
+        log_warning("lease", "%s: %s", berth->name, err.text);
+    berth_undo(leases, berth, NULL);
+}
+
 void leases_stop(struct leases *leases, bool end_leases)
 {
     pthread_mutex_lock(&leases->mutex);
-    leases->stopping = true;
+    leases->stopping = true; /* from here on no berth is taken */
     pthread_cond_signal(&leases->keeper_wake);
     pthread_mutex_unlock(&leases->mutex);
+    for (size_t i = 0; i < leases->count; i++)
+        berth_cancel_create(leases, &leases->berths[i], NULL);
     if (leases->keeper_started)
         pthread_join(leases->keeper, NULL);
     leases->keeper_started = false;
@@ -134,7 +156,7 @@ void leases_stop(struct leases *leases, bool end_leases)
         struct berth *berth = &leases->berths[i];
         struct lease_receipt receipt;
         struct error err = ERROR_INIT;
-        berth_cancel_create(leases, berth, NULL);
+        drop_ready(leases, berth);
         pthread_mutex_lock(&berth->mutex);
         bool held = berth->state == BERTH_LEASED || berth->state == BERTH_ENDING;
         bool undone = held && berth->record.state == JOURNAL_CREATING;
@@ -165,6 +187,8 @@ void leases_close(struct leases *leases)
         pthread_mutex_destroy(&leases->berths[i].mutex);
     }
     free(leases->berths);
+    free(leases->verified);
+    free(leases->golden);
     journal_close(&leases->journal);
     pthread_cond_destroy(&leases->keeper_wake);
     pthread_mutex_destroy(&leases->mutex);
@@ -181,8 +205,11 @@ bool leases_parked(struct leases *leases)
 
 void leases_park(struct leases *leases)
 {
-    LOCK_SCOPE(&leases->mutex);
-    leases->parked = true;
+    {
+        LOCK_SCOPE(&leases->mutex);
+        leases->parked = true;
+    }
+    keeper_wake(leases); /* to prepare guests */
 }
 
 /* With leases.mutex held. */
@@ -191,7 +218,8 @@ static bool any_busy(struct leases *leases)
     for (size_t i = 0; i < leases->count; i++) {
         LOCK_SCOPE(&leases->berths[i].mutex);
         enum berth_state state = leases->berths[i].state;
-        if (state == BERTH_PREPARING || state == BERTH_LEASED || state == BERTH_ENDING)
+        if ((state == BERTH_PREPARING && !leases->berths[i].spare) || state == BERTH_LEASED ||
+            state == BERTH_ENDING)
             return true;
     }
     return false;
@@ -199,14 +227,22 @@ static bool any_busy(struct leases *leases)
 
 int leases_unpark(struct leases *leases, struct error *err)
 {
-    LOCK_SCOPE(&leases->mutex);
-    if (any_busy(leases))
+    pthread_mutex_lock(&leases->mutex);
+    bool busy = any_busy(leases);
+    leases->parked = busy && leases->parked;
+    pthread_mutex_unlock(&leases->mutex);
+    if (busy)
         return error_set(err, ERROR_LEASE_LIVE, "a lease is live; end it first, then unpark");
-    leases->parked = false;
+    keeper_wake(leases); /* prepared guests are of no use now */
     return 0;
 }
 
 /* --- status ---------------------------------------------------------------------------------------- */
+
+const char *leases_warm(const struct leases *leases)
+{
+    return config_warm_word(leases->warm);
+}
 
 size_t leases_berths(const struct leases *leases)
 {
@@ -226,8 +262,14 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
         .phase = berth->phase,
         .since_ms = berth->since_ms,
         .paused = berth->state == BERTH_LEASED ? berth->paused : NULL,
+        .prepared = NULL,
     };
     memcpy(status->reason, berth->reason, sizeof status->reason);
+    if (berth->state == BERTH_READY) {
+        status->prepared = berth->prepared.how;
+        status->prepared_shape = berth->prepared.shape;
+        status->prepared_ms = berth->prepared.since_ms;
+    }
     status->live = berth->state == BERTH_LEASED;
     if (berth->state == BERTH_PREPARING || berth->state == BERTH_LEASED || berth->state == BERTH_ENDING)
         memcpy(status->lease_id, berth->record.id, sizeof status->lease_id);

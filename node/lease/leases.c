@@ -164,7 +164,7 @@ void leases_stop(struct leases *leases, bool end_leases)
         memcpy(id, berth->record.id, sizeof id);
         pthread_mutex_unlock(&berth->mutex);
         if (undone) {
-            berth_undo(leases, berth, NULL);
+            berth_undo_again(leases, berth);
             continue;
         }
         if (held && !end_leases) {

@@ -96,7 +96,8 @@ static int fill_record(struct leases *leases, struct berth *berth, const struct 
     struct lease_shape shape = {given(request->vcpu, config->vcpu), given(request->mem_gib, config->mem_gib),
                                 given(request->disk_gib, config->disk_gib)};
     if (lease_request_check(request, err) < 0 ||
-        doctor_shape_fits(config, leases->options.hypervisor, &shape, err) < 0)
+        doctor_shape_fits(config, leases->options.hypervisor, leases->options.node_id, berth->uuid, &shape,
+                          err) < 0)
         return -1;
     LOCK_SCOPE(&berth->mutex);
     struct journal_record *record = &berth->record;

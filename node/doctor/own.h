@@ -39,9 +39,7 @@ int64_t own_process_mib(const struct probe_roots *roots, pid_t pid);
 void own_facts(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
                int64_t timeout_ms, struct capacity_facts *facts);
 
-/*
- * How many of this node's offered berths have a saved state in `folder`: files there begin with the name of
- * the berth's guest. 0 where the folder cannot be read.
+/* How many of the node's first so many berths have a saved state in `folder`: its document is written last.
  */
 int64_t own_saved_states(const char *folder, const char *node_id, int64_t berths);
 

@@ -50,7 +50,8 @@ static int open_berths(struct leases *leases, struct error *err)
     const struct config *config = leases->options.config;
     CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
     /* 0711: QEMU's user must pass through, and nobody needs to list it */
-    if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0)
+    if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0 ||
+        file_make_folder(leases->golden, 0711, err) < 0)
         return -1;
     leases->offered = (size_t)config->berths;
     leases->count = count_berths(leases);
@@ -84,6 +85,8 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
         return NULL;
     }
     leases->options = *options;
+    leases->verified = file_join(options->config->home, "verified.json");
+    leases->golden = file_join(options->config->state_dir, "golden");
     leases->parked = true;
     leases->warm = options->config->warm == WARM_DEFAULT ? WARM_RAM : options->config->warm;
     pthread_mutex_init(&leases->mutex, NULL);
@@ -184,6 +187,8 @@ void leases_close(struct leases *leases)
         pthread_mutex_destroy(&leases->berths[i].mutex);
     }
     free(leases->berths);
+    free(leases->verified);
+    free(leases->golden);
     journal_close(&leases->journal);
     pthread_cond_destroy(&leases->keeper_wake);
     pthread_mutex_destroy(&leases->mutex);

@@ -71,13 +71,14 @@ static int read_xml(virConnectPtr connection, void *state, struct error *err)
 
 /* What an image and a hypervisor decided when the domain was made; all strings but one are owned. */
 struct found {
-    char *emulator, *machine, *qemu_label, *kernel, *initrd, *cmdline, *base, *width, *height;
+    char *emulator, *machine, *qemu_label, *kernel, *initrd, *cmdline, *base, *golden, *width, *height;
 };
 
 static void clear_found(struct found *found)
 {
-    char **strings[] = {&found->emulator, &found->machine, &found->qemu_label, &found->kernel, &found->initrd,
-                        &found->cmdline,  &found->base,    &found->width,      &found->height};
+    char **strings[] = {&found->emulator, &found->machine, &found->qemu_label, &found->kernel,
+                        &found->initrd,   &found->cmdline, &found->base,       &found->golden,
+                        &found->width,    &found->height};
     for (size_t i = 0; i < sizeof strings / sizeof strings[0]; i++)
         free(TAKE(*strings[i]));
 }
@@ -90,7 +91,20 @@ static bool lies_in(const char *path, const char *folder)
            !strchr(path + length + 1, '/');
 }
 
-static int read_found(const char *xml, const char *image_dir, struct found *found, struct error *err)
+/* The files that the overlay lies on: the base, and a golden disk before it where there is one. How deep the
+ * chain is beyond that domain_inspect() sees. */
+static void read_chain(xmlDoc *doc, struct found *found)
+{
+#define BACKING "/domain/devices/disk/backingStore"
+    bool golden = guest_xml_has(doc, BACKING "/backingStore/source");
+    found->golden = golden ? guest_xml_string(doc, "string(" BACKING "/source/@file)") : NULL;
+    found->base = golden ? guest_xml_string(doc, "string(" BACKING "/backingStore/source/@file)")
+                         : guest_xml_string(doc, "string(" BACKING "/source/@file)");
+#undef BACKING
+}
+
+static int read_found(const char *xml, const char *image_dir, const char *golden_dir, struct found *found,
+                      struct error *err)
 {
     CLEANUP_XML xmlDoc *doc = guest_xml_parse(xml, "the guest's XML", err);
     if (!doc)
@@ -101,22 +115,25 @@ static int read_found(const char *xml, const char *image_dir, struct found *foun
     found->kernel = guest_xml_string(doc, "string(/domain/os/kernel)");
     found->initrd = guest_xml_string(doc, "string(/domain/os/initrd)");
     found->cmdline = guest_xml_string(doc, "string(/domain/os/cmdline)");
-    found->base = guest_xml_string(doc, "string(/domain/devices/disk/backingStore/source/@file)");
+    read_chain(doc, found);
     found->width = guest_xml_string(doc, "string(/domain/devices/video/model/resolution/@x)");
     found->height = guest_xml_string(doc, "string(/domain/devices/video/model/resolution/@y)");
     if (!lies_in(found->kernel, image_dir) || !lies_in(found->initrd, image_dir) ||
         !lies_in(found->base, image_dir))
         return error_set(err, ERROR_GUEST_FAILED, "the guest was not started from an image in %s", image_dir);
+    if (found->golden && !lies_in(found->golden, golden_dir))
+        return error_set(err, ERROR_GUEST_FAILED, "the guest's disk does not lie on a golden state in %s",
+                         golden_dir);
     return 0;
 }
 
 int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *known, const char *image_dir,
-                        int64_t timeout_ms, struct error *err)
+                        const char *golden_dir, int64_t timeout_ms, struct error *err)
 {
     CLEANUP(clear_found) struct found found = {0};
     CLEANUP_CALL struct adopt_state *state = new_adopt(known->uuid);
     if (hypervisor_call(hypervisor, "read the guest's XML", read_xml, state, timeout_ms, err) < 0 ||
-        read_found(state->xml, image_dir, &found, err) < 0)
+        read_found(state->xml, image_dir, golden_dir, &found, err) < 0)
         return -1;
     struct guest_spec spec = *known;
     int64_t width = 0, height = 0;
@@ -131,6 +148,7 @@ int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *
     spec.initrd = found.initrd;
     spec.cmdline = found.cmdline;
     spec.base = found.base;
+    spec.golden = found.golden;
     spec.width = (uint32_t)width;
     spec.height = (uint32_t)height;
     return domain_inspect(state->xml, &spec, err);

@@ -47,6 +47,12 @@ int call_libvirt_error(enum error_code code, struct error *err, const char *form
 /* On a worker: the domain with this UUID, or NULL with ERROR_NOT_FOUND or ERROR_HYPERVISOR. Owned. */
 virDomainPtr call_domain(virConnectPtr connection, const char *uuid, struct error *err);
 
+/*
+ * On a worker: whether the domain that was ended is gone. A transient domain is unknown once it has stopped;
+ * it is looked up again, so that "gone" is seen, not believed. -1 with ERROR_ENDING or ERROR_HYPERVISOR.
+ */
+int call_see_gone(virConnectPtr connection, const char *uuid, struct error *err);
+
 CLEANUP_DEFINE(domain, virDomainPtr, virDomainFree);
 #define CLEANUP_DOMAIN CLEANUP(cleanup_domain)
 

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <libxml/tree.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "guest/xml.h"
@@ -72,10 +73,23 @@ static void add_boot(xmlNode *domain, const struct guest_spec *spec)
     add(domain, "on_crash", "destroy", NULL);
 }
 
+/* What a disk's own file lies on, spelled out with its formats, so that QEMU probes nothing; it ends at the
+ * base. */
+static void add_chain(xmlNode *disk, const struct guest_spec *spec)
+{
+    const char *const files[] = {spec->golden, spec->base};
+    xmlNode *parent = disk;
+    for (size_t i = spec->golden ? 0 : 1; i < sizeof files / sizeof files[0]; i++) {
+        parent = add(parent, "backingStore", NULL, "type", "file", NULL);
+        add(parent, "format", NULL, "type", "qcow2", NULL);
+        add(parent, "source", NULL, "file", files[i], NULL);
+    }
+    add(parent, "backingStore", NULL, NULL);
+}
+
 /*
  * The overlay dies with the lease, so nothing is ever flushed for it (cache=unsafe); a host that loses power
- * loses the lease in any case. The chain is spelled out with its formats, so that QEMU probes nothing, and it
- * ends at the base.
+ * loses the lease in any case.
  */
 static void add_disk(xmlNode *devices, const struct guest_spec *spec)
 {
@@ -83,10 +97,7 @@ static void add_disk(xmlNode *devices, const struct guest_spec *spec)
     add(disk, "driver", NULL, "name", "qemu", "type", "qcow2", "cache", "unsafe", "discard", "unmap",
         "detect_zeroes", "unmap", NULL);
     add(disk, "source", NULL, "file", spec->overlay, NULL);
-    xmlNode *backing = add(disk, "backingStore", NULL, "type", "file", NULL);
-    add(backing, "format", NULL, "type", "qcow2", NULL);
-    add(backing, "source", NULL, "file", spec->base, NULL);
-    add(backing, "backingStore", NULL, NULL);
+    add_chain(disk, spec);
     add(disk, "target", NULL, "dev", "vda", "bus", "virtio", NULL);
     xmlNode *iotune = add(disk, "iotune", NULL, NULL);
     add_number(iotune, "total_bytes_sec", 1073741824, NULL);
@@ -124,6 +135,16 @@ static void add_devices(xmlNode *domain, const struct guest_spec *spec)
     add(devices, "panic", NULL, "model", "isa", NULL);
 }
 
+static char *dump(xmlDoc *doc)
+{
+    xmlChar *text;
+    int size;
+    xmlDocDumpFormatMemory(doc, &text, &size, 1);
+    char *copy = text_copy((const char *)text);
+    xmlFree(text);
+    return copy;
+}
+
 char *domain_xml_render(const struct guest_spec *spec)
 {
     CLEANUP_XML xmlDoc *doc = xmlNewDoc((const xmlChar *)"1.0");
@@ -149,10 +170,66 @@ char *domain_xml_render(const struct guest_spec *spec)
             add(domain, "seclabel", NULL, "type", "static", "model", "dac", "relabel", "no", NULL);
         add(label, "label", spec->qemu_label, NULL);
     }
-    xmlChar *text;
-    int size;
-    xmlDocDumpFormatMemory(doc, &text, &size, 1);
-    char *copy = text_copy((const char *)text);
-    xmlFree(text);
-    return copy;
+    return dump(doc);
+}
+
+/* --- a saved domain -------------------------------------------------------------------------------- */
+
+static bool is(const xmlNode *node, const char *name)
+{
+    return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
+}
+
+static void remove_children(xmlNode *parent, const char *name)
+{
+    for (xmlNode *node = parent->children, *next; node; node = next) {
+        next = node->next;
+        if (!is(node, name))
+            continue;
+        xmlUnlinkNode(node);
+        xmlFreeNode(node);
+    }
+}
+
+/* Sets an attribute of each <source> in the element. */
+static void set_source(xmlNode *parent, const char *key, const char *value)
+{
+    for (xmlNode *node = parent->children; node; node = node->next)
+        if (is(node, "source"))
+            xmlSetProp(node, (const xmlChar *)key, (const xmlChar *)value);
+}
+
+static void edit_devices(xmlNode *devices, const struct guest_spec *spec)
+{
+    for (xmlNode *node = devices->children; node; node = node->next) {
+        if (spec->overlay && is(node, "disk")) {
+            set_source(node, "file", spec->overlay);
+            remove_children(node, "backingStore");
+            add_chain(node, spec);
+        } else if (spec->console_log && (is(node, "serial") || is(node, "console"))) {
+            set_source(node, "path", spec->console_log);
+        }
+    }
+}
+
+char *domain_xml_edit(const char *saved, const struct guest_spec *spec, struct error *err)
+{
+    CLEANUP_XML xmlDoc *doc = guest_xml_parse(saved, "the saved guest's XML", err);
+    if (!doc)
+        return NULL;
+    xmlNode *domain = xmlDocGetRootElement(doc);
+    remove_children(domain, "metadata");
+    add_metadata(domain, spec);
+    for (xmlNode *node = domain->children, *next; node; node = next) {
+        next = node->next;
+        xmlChar *model = is(node, "seclabel") ? xmlGetNoNsProp(node, (const xmlChar *)"model") : NULL;
+        if (is(node, "devices")) {
+            edit_devices(node, spec);
+        } else if (model && spec->qemu_label && strcmp((const char *)model, "dac") == 0) {
+            remove_children(node, "label");
+            add(node, "label", spec->qemu_label, NULL);
+        }
+        xmlFree(model);
+    }
+    return dump(doc);
 }

@@ -12,6 +12,7 @@
 #include "guest/call.h"
 #include "guest/domain_xml.h"
 #include "guest/inspect.h"
+#include "guest/started.h"
 
 /* --- start ----------------------------------------------------------------------------------------- */
 
@@ -29,6 +30,32 @@ static void clear_start(void *state)
     free(start->live_xml);
 }
 
+int started_read(virDomainPtr domain, const void *state, char **live_xml, struct error *err)
+{
+    if (call_abandoned(state)) {
+        virDomainDestroy(domain);
+        return error_set(err, ERROR_HYPERVISOR, "the guest started too late and was destroyed");
+    }
+    *live_xml = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_SECURE);
+    if (*live_xml)
+        return 0;
+    call_libvirt_error(ERROR_HYPERVISOR, err, "cannot read the started guest's XML back");
+    virDomainDestroy(domain);
+    return -1;
+}
+
+int started_inspect(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *live_xml,
+                    int64_t timeout_ms, struct error *err)
+{
+    if (domain_inspect(live_xml, spec, err) == 0)
+        return 0;
+    log_error("guest", "%s is not what was asked for and is destroyed: %s", spec->name, err->text);
+    struct error second = ERROR_INIT;
+    if (guest_destroy(hypervisor, spec->uuid, timeout_ms, &second) < 0)
+        log_error("guest", "%s", second.text);
+    return -1;
+}
+
 static int start(virConnectPtr connection, void *state, struct error *err)
 {
     struct start_state *start = state;
@@ -36,18 +63,7 @@ static int start(virConnectPtr connection, void *state, struct error *err)
     CLEANUP_DOMAIN virDomainPtr domain = virDomainCreateXML(connection, start->xml, flags);
     if (!domain)
         return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot start the guest");
-    /* The caller may have given up meanwhile; then nobody else will ever end this domain. */
-    if (call_abandoned(state)) {
-        virDomainDestroy(domain);
-        return error_set(err, ERROR_HYPERVISOR, "the guest started too late and was destroyed");
-    }
-    start->live_xml = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_SECURE);
-    if (!start->live_xml) {
-        call_libvirt_error(ERROR_HYPERVISOR, err, "cannot read the started guest's XML back");
-        virDomainDestroy(domain);
-        return -1;
-    }
-    return 0;
+    return started_read(domain, state, &start->live_xml, err);
 }
 
 int guest_start(struct hypervisor *hypervisor, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
@@ -58,13 +74,7 @@ int guest_start(struct hypervisor *hypervisor, const struct guest_spec *spec, bo
     state->paused = paused;
     if (hypervisor_call(hypervisor, "start the guest", start, state, timeout_ms, err) < 0)
         return -1;
-    if (domain_inspect(state->live_xml, spec, err) == 0)
-        return 0;
-    log_error("guest", "%s is not what was asked for and is destroyed: %s", spec->name, err->text);
-    struct error second = ERROR_INIT;
-    if (guest_destroy(hypervisor, spec->uuid, timeout_ms, &second) < 0)
-        log_error("guest", "%s", second.text);
-    return -1;
+    return started_inspect(hypervisor, spec, state->live_xml, timeout_ms, err);
 }
 
 /* --- end ------------------------------------------------------------------------------------------- */
@@ -97,16 +107,7 @@ static int destroy(virConnectPtr connection, void *state, struct error *err)
     if (virDomainDestroy(domain) < 0 && virGetLastErrorCode() != VIR_ERR_NO_DOMAIN &&
         virGetLastErrorCode() != VIR_ERR_OPERATION_INVALID)
         return call_libvirt_error(ERROR_ENDING, err, "cannot destroy the guest");
-    /* A transient domain is unknown once it stopped: looked up again, so that "gone" is seen, not believed.
-     */
-    CLEANUP_DOMAIN virDomainPtr left = call_domain(connection, given->uuid, &missing);
-    if (left)
-        return error_set(err, ERROR_ENDING, "the guest is still there after it was destroyed");
-    if (missing.code != ERROR_NOT_FOUND) {
-        *err = missing;
-        return -1;
-    }
-    return 0;
+    return call_see_gone(connection, given->uuid, err);
 }
 
 int guest_destroy(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)

@@ -58,10 +58,32 @@ int guest_set_clock(struct hypervisor *hypervisor, const char *uuid, int64_t tim
  * Inspects a guest that an earlier run of the node has started, as guest_start() does. spec: what is known of
  * it by the record alone (name, uuid, node_id, lease_id, kvm, system, vcpu, mem_mib, overlay, console_log);
  * what an image and a hypervisor decided then is taken from the domain itself, the image's files from
- * `image_dir` only. ERROR_GUEST_FAILED with the first difference.
+ * `image_dir` only, and a golden disk in its chain from `golden_dir` only. ERROR_GUEST_FAILED with the first
+ * difference.
  */
 int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *image_dir,
-                        int64_t timeout_ms, struct error *err);
+                        const char *golden_dir, int64_t timeout_ms, struct error *err);
+
+/*
+ * Saves a guest, running or paused, with its memory to the file `path` (virDomainSaveFlags), and returns when
+ * the domain is gone: its watcher hears of that as of any other end. The file has mode 0600 from birth and is
+ * root's, the daemon's user's or ours; it appears at `path` whole or not at all. Whatever state the guest was
+ * in, a restore of it runs. -1 with ERROR_INTERNAL when something is at `path` already, ERROR_GUEST_FAILED or
+ * ERROR_HYPERVISOR: then no file is left, also when the save comes to its end after timeout_ms, and the guest
+ * may or may not be there: destroy it.
+ */
+int guest_save(struct hypervisor *hypervisor, const char *uuid, const char *path, int64_t timeout_ms,
+               struct error *err);
+
+/*
+ * Runs the guest of a saved state: as guest_start() but from `state` (of guest_save()), which it leaves as it
+ * is. spec: as for guest_start(); name, uuid, shape, image and host must be those of the save, while overlay,
+ * golden, base, console_log, lease_id and qemu_label are this guest's. What the state says about its domain
+ * is inspected before anything runs, and the live domain again. 0, or -1 with ERROR_GUEST_FAILED or
+ * ERROR_HYPERVISOR, and nothing is left running.
+ */
+int guest_restore(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *state,
+                  int64_t timeout_ms, struct error *err);
 
 /* 0 when the guest agent answers a ping within timeout_ms; -1 with ERROR_GUEST_FAILED when it does not. */
 int guest_agent_ping(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);

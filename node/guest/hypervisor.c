@@ -113,6 +113,18 @@ virDomainPtr call_domain(virConnectPtr connection, const char *uuid, struct erro
     return NULL;
 }
 
+int call_see_gone(virConnectPtr connection, const char *uuid, struct error *err)
+{
+    struct error missing = ERROR_INIT;
+    CLEANUP_DOMAIN virDomainPtr left = call_domain(connection, uuid, &missing);
+    if (left)
+        return error_set(err, ERROR_ENDING, "the guest is still there after its end");
+    if (missing.code == ERROR_NOT_FOUND)
+        return 0;
+    *err = missing;
+    return -1;
+}
+
 /* --- events ---------------------------------------------------------------------------------------- */
 
 static void on_changed(void *context)

@@ -27,6 +27,8 @@ enum count_rule {
     MAYBE,   /* at most once: libvirt adds it */
     MANY,    /* any number: harmless by nature */
     DISK,    /* once with an overlay, else never */
+    PLAIN,   /* once where the overlay lies on the base itself, else never */
+    GOLDEN,  /* once where a golden disk lies between overlay and base, else never */
     CONSOLE, /* once with a console log, else never */
     LIMITS,  /* once under the system daemon, else never */
     LABEL,   /* once where the spec has a DAC label, else never */
@@ -78,8 +80,13 @@ static const struct rule rules[] = {
     {"devices/disk/source", DISK, "file=@overlay index?=[0-9]*", NULL},
     {"devices/disk/backingStore", DISK, "type=file index?=[0-9]*", NULL},
     {"devices/disk/backingStore/format", DISK, "type=qcow2", NULL},
-    {"devices/disk/backingStore/source", DISK, "file=@base index?=[0-9]*", NULL},
-    {"devices/disk/backingStore/backingStore", DISK, "", NULL},
+    {"devices/disk/backingStore/source", PLAIN, "file=@base index?=[0-9]*", NULL},
+    {"devices/disk/backingStore/backingStore", PLAIN, "", NULL},
+    {"devices/disk/backingStore/source", GOLDEN, "file=@golden index?=[0-9]*", NULL},
+    {"devices/disk/backingStore/backingStore", GOLDEN, "type=file index?=[0-9]*", NULL},
+    {"devices/disk/backingStore/backingStore/format", GOLDEN, "type=qcow2", NULL},
+    {"devices/disk/backingStore/backingStore/source", GOLDEN, "file=@base index?=[0-9]*", NULL},
+    {"devices/disk/backingStore/backingStore/backingStore", GOLDEN, "", NULL},
     {"devices/disk/target", DISK, "dev=vda bus=virtio", NULL},
     {"devices/disk/iotune", DISK, "", NULL},
     {"devices/disk/iotune/total_bytes_sec", DISK, "", "1073741824"},
@@ -144,13 +151,21 @@ static const char *field(const struct guest_spec *spec, const char *name, size_t
         const char *name;
         const char *value;
     } strings[] = {
-        {"name", spec->name},         {"uuid", spec->uuid},
-        {"node", spec->node_id},      {"lease", spec->lease_id},
-        {"machine", spec->machine},   {"kernel", spec->kernel},
-        {"initrd", spec->initrd},     {"cmdline", spec->cmdline},
-        {"emulator", spec->emulator}, {"overlay", spec->overlay},
-        {"base", spec->base},         {"console", spec->console_log},
-        {"label", spec->qemu_label},  {"cpu", spec->kvm ? "host-passthrough" : "maximum"},
+        {"name", spec->name},
+        {"uuid", spec->uuid},
+        {"node", spec->node_id},
+        {"lease", spec->lease_id},
+        {"machine", spec->machine},
+        {"kernel", spec->kernel},
+        {"initrd", spec->initrd},
+        {"cmdline", spec->cmdline},
+        {"emulator", spec->emulator},
+        {"overlay", spec->overlay},
+        {"base", spec->base},
+        {"golden", spec->golden},
+        {"console", spec->console_log},
+        {"label", spec->qemu_label},
+        {"cpu", spec->kvm ? "host-passthrough" : "maximum"},
     };
     const struct {
         const char *name;
@@ -274,15 +289,37 @@ static int walk(struct inspection *inspection, xmlNode *parent, const char *pare
     return 0;
 }
 
+/* Whether a row must be met, which is then exactly once. */
+static bool is_wanted(enum count_rule count, const struct guest_spec *spec)
+{
+    switch (count) {
+    case ONE:
+        return true;
+    case DISK:
+        return spec->overlay;
+    case PLAIN:
+        return spec->overlay && !spec->golden;
+    case GOLDEN:
+        return spec->overlay && spec->golden;
+    case CONSOLE:
+        return spec->console_log;
+    case LIMITS:
+        return spec->system;
+    case LABEL:
+        return spec->qemu_label;
+    case MAYBE:
+    case MANY:
+        break;
+    }
+    return false;
+}
+
 static int check_counts(struct inspection *inspection)
 {
     const struct guest_spec *spec = inspection->spec;
     for (size_t i = 0; i < RULES; i++) {
         int met = inspection->met[i];
-        bool wanted = rules[i].count == ONE || (rules[i].count == DISK && spec->overlay) ||
-                      (rules[i].count == CONSOLE && spec->console_log) ||
-                      (rules[i].count == LIMITS && spec->system) ||
-                      (rules[i].count == LABEL && spec->qemu_label);
+        bool wanted = is_wanted(rules[i].count, spec);
         if (wanted && met == 0)
             return differ(inspection, rules[i].path, "is missing");
         int most = rules[i].count == MANY ? INT32_MAX : wanted || rules[i].count == MAYBE ? 1 : 0;

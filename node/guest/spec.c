@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/text.h"
 
@@ -53,10 +55,50 @@ void guest_uuid(const char *node_id, int n, char uuid[GUEST_UUID_SIZE])
     snprintf(uuid, GUEST_UUID_SIZE, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
 }
 
-gid_t guest_spec_group(const struct guest_spec *spec)
+/* "+64055:+107", as libvirt writes the DAC label of its daemon. */
+static bool read_label(const char *label, struct overlay_owner *owner)
 {
     unsigned uid, gid;
-    if (spec->qemu_label && sscanf(spec->qemu_label, "+%u:+%u", &uid, &gid) == 2)
-        return gid;
-    return (gid_t)-1;
+    int end = 0;
+    if (!label || sscanf(label, "+%u:+%u%n", &uid, &gid, &end) != 2 || label[end] != '\0')
+        return false;
+    *owner = (struct overlay_owner){uid, gid};
+    return true;
+}
+
+/* Whether a process of this group, in no other and of a user that nobody knows, may read and write the
+ * device.
+ */
+static bool opens_for_group(const char *device, gid_t gid)
+{
+    enum { OTHERS = S_IROTH | S_IWOTH, GROUP = S_IRGRP | S_IWGRP };
+    struct stat info;
+    if (stat(device, &info) < 0)
+        return false;
+    /* the first class that fits counts: a group that is shut out is not helped by what others may */
+    return info.st_gid == gid ? (info.st_mode & GROUP) == GROUP : (info.st_mode & OTHERS) == OTHERS;
+}
+
+bool guest_label(const char *qemu_label, const char *node_id, int n, const char *kvm_device,
+                 char label[GUEST_LABEL_SIZE])
+{
+    struct overlay_owner shared;
+    unsigned place;
+    snprintf(label, GUEST_LABEL_SIZE, "%s", qemu_label ? qemu_label : "");
+    if (geteuid() != 0 || n < 0 || n >= GUEST_UID_BERTHS || !read_label(qemu_label, &shared) ||
+        sscanf(node_id, "%4x", &place) != 1 || (kvm_device && !opens_for_group(kvm_device, shared.gid)))
+        return false;
+    unsigned uid = GUEST_UID_FIRST + place % GUEST_UID_NODES * GUEST_UID_BERTHS + (unsigned)n;
+    snprintf(label, GUEST_LABEL_SIZE, "+%u:+%u", uid, (unsigned)shared.gid);
+    return true;
+}
+
+struct overlay_owner guest_spec_owner(const struct guest_spec *spec)
+{
+    struct overlay_owner owner;
+    if (!read_label(spec->qemu_label, &owner))
+        return OVERLAY_OWNER_NONE;
+    if (!spec->own_uid)
+        owner.uid = (uid_t)-1;
+    return owner;
 }

@@ -10,13 +10,15 @@
 #include "config/config.h"
 #include "guest/hypervisor.h"
 #include "image/image.h"
+#include "image/overlay.h"
 
 /* Limits that follow from the shape: QEMU's own overhead is granted a GiB, CPU weight goes by vCPU. */
 #define GUEST_SOFT_LIMIT_KIB(spec) (((spec)->mem_mib + 1024) * 1024)
 #define GUEST_CPU_SHARES(spec)     (1024 * (spec)->vcpu)
 
-#define GUEST_UUID_SIZE 37
-#define GUEST_NAME_SIZE 32
+#define GUEST_UUID_SIZE  37
+#define GUEST_NAME_SIZE  32
+#define GUEST_LABEL_SIZE 48
 
 /* All strings are borrowed for the life of the struct. */
 struct guest_spec {
@@ -29,12 +31,14 @@ struct guest_spec {
     bool kvm;               /* else software emulation (tcg) */
     bool system;            /* qemu:///system: DAC labels apply */
     const char *qemu_label; /* DAC label of QEMU's process, "+64055:+107"; NULL with qemu:///session */
+    bool own_uid;           /* the uid in qemu_label is this guest's alone: guest_label() said so */
     int64_t vcpu;
     int64_t mem_mib;
     const char *kernel; /* paths */
     const char *initrd;
     const char *cmdline;
-    const char *base;        /* backing file */
+    const char *base;        /* the image's disk, last of the chain */
+    const char *golden;      /* saved disk (image/golden.h) between base and overlay; NULL: there is none */
     const char *overlay;     /* NULL: no disk (doctor's canary) */
     const char *console_log; /* file that virtlogd writes, capped by it; NULL: no serial console */
     uint32_t width, height;  /* of the display, pixels */
@@ -54,7 +58,31 @@ void guest_name(const char *node_id, int n, char name[GUEST_NAME_SIZE]);
  * node's. */
 void guest_uuid(const char *node_id, int n, char uuid[GUEST_UUID_SIZE]);
 
-/* The group of QEMU's process, from the DAC label; (gid_t)-1 where there is no label. */
-gid_t guest_spec_group(const struct guest_spec *spec);
+/* Own uids: GUEST_UID_FIRST + (node's place of GUEST_UID_NODES) * GUEST_UID_BERTHS + n. */
+#define GUEST_UID_FIRST  70000
+#define GUEST_UID_NODES  400
+#define GUEST_UID_BERTHS 64
+
+/*
+ * The DAC label of the QEMU of a node's n-th berth. Guests of one uid could, once they have broken out of
+ * their QEMU, open each other's overlays and trace each other's processes; so each berth's QEMU gets a uid of
+ * its own: the label is "+<own uid>:+<gid of qemu_label>", and true is returned. The uids lie outside of what
+ * Debian hands out (Debian Policy 9.2.2: up to 65535) and below the subordinate uids of useradd (from
+ * 100000), and no user has them. Two nodes of one host meet in one of 400 cases, and then share uids berth by
+ * berth.
+ *
+ * qemu_label: of the system daemon ("+uid:+gid"), or NULL. kvm_device: "/dev/kvm", or NULL under emulation.
+ *
+ * Where that cannot be the label is a copy of qemu_label ("" for NULL) and false is returned: guests share a
+ * uid. That is where the caller is not root and could not give the overlay away; where qemu_label is of
+ * another form; where n is 64 or more; and where the device opens neither for everybody nor for the label's
+ * group: a uid without a user has no further groups, so Debian's /dev/kvm (0660 root:kvm) stays closed for
+ * it.
+ */
+bool guest_label(const char *qemu_label, const char *node_id, int n, const char *kvm_device,
+                 char label[GUEST_LABEL_SIZE]);
+
+/* Who the overlay belongs to: the uid of qemu_label where it is the guest's own, and its gid. */
+struct overlay_owner guest_spec_owner(const struct guest_spec *spec);
 
 #endif

@@ -1,15 +1,12 @@
 #include "image/cache.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "image/trust.h"
 
 #define SCHEMA "berthos.verified/1"
 
@@ -20,18 +17,16 @@ static const int64_t SETTLE_NS = INT64_C(100) * 1000 * 1000;
 
 static json_t *load(const char *path)
 {
-    CLEANUP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    struct stat info;
-    if (fd < 0 || fstat(fd, &info) < 0 || !S_ISREG(info.st_mode))
-        return NULL;
-    if (info.st_uid != geteuid() || (info.st_mode & 0077) != 0 || info.st_size > CACHE_MAX_BYTES) {
-        log_warning("image", "%s is not a private file of this user and is ignored", path);
+    CLEANUP_FREE char *text = NULL;
+    size_t size;
+    struct error reason = ERROR_INIT;
+    if (trust_read_private(path, CACHE_MAX_BYTES, &text, &size, &reason) < 0) {
+        if (reason.code != ERROR_NOT_FOUND)
+            log_warning("image", "the list of verified files is ignored: %s", reason.text);
         return NULL;
     }
-    CLEANUP_FREE char *text = malloc(CACHE_MAX_BYTES);
-    ssize_t got = text ? pread(fd, text, CACHE_MAX_BYTES, 0) : -1;
     struct error ignored = ERROR_INIT;
-    CLEANUP_JSON json_t *document = got > 0 ? document_parse(text, (size_t)got, &ignored) : NULL;
+    CLEANUP_JSON json_t *document = document_parse(text, size, &ignored);
     const char *schema = json_string_value(json_object_get(document, "schema"));
     json_t *files = json_object_get(document, "files");
     if (!schema || strcmp(schema, SCHEMA) != 0 || !json_is_array(files))

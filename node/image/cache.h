@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "image/image.h"
+#include "image/trust.h"
 
 /* Whether the file with this identity had this digest. path may be NULL: false. */
 bool cache_has(const char *path, const struct image_identity *identity, const char *sha256);

@@ -14,6 +14,7 @@
 #include "image/cache.h"
 #include "image/manifest.h"
 #include "image/qcow2.h"
+#include "image/trust.h"
 
 enum { STEM_MAX = 128 };
 
@@ -27,23 +28,6 @@ static int fail(enum image_fault *fault, enum image_fault value)
 {
     *fault = value;
     return -1;
-}
-
-static struct image_identity identity_of(const struct stat *info)
-{
-    return (struct image_identity){
-        .device = info->st_dev,
-        .inode = info->st_ino,
-        .size_bytes = (uint64_t)info->st_size,
-        .mtime_ns = (int64_t)info->st_mtim.tv_sec * 1000000000 + info->st_mtim.tv_nsec,
-        .ctime_ns = (int64_t)info->st_ctim.tv_sec * 1000000000 + info->st_ctim.tv_nsec,
-    };
-}
-
-static bool same(const struct image_identity *a, const struct image_identity *b)
-{
-    return a->device == b->device && a->inode == b->inode && a->size_bytes == b->size_bytes &&
-           a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
 bool image_stem(const char *name, char *stem, size_t size)
@@ -61,43 +45,6 @@ bool image_stem(const char *name, char *stem, size_t size)
     return true;
 }
 
-/* Only root and we may be able to change what stands here. A sticky folder lets nobody move another's entry.
- */
-static int check_owner(const struct stat *info, const char *path, struct error *err)
-{
-    bool sticky_folder = S_ISDIR(info->st_mode) && (info->st_mode & S_ISVTX);
-    if (info->st_uid != 0 && info->st_uid != geteuid())
-        return error_set(err, ERROR_IMAGE,
-                         "%s belongs to uid %u, who could change the image: run chown root %s, or keep the "
-                         "image in a folder of root's",
-                         path, (unsigned)info->st_uid, path);
-    if ((info->st_mode & 0022) && !sticky_folder)
-        return error_set(err, ERROR_IMAGE, "%s (mode %04o) may be written by others: run chmod go-w %s", path,
-                         (unsigned)(info->st_mode & 07777), path);
-    return 0;
-}
-
-/* Every folder from / down to the (resolved) image folder: who may write one of them may exchange the image.
- */
-static int check_parents(const char *folder, struct error *err)
-{
-    CLEANUP_FREE char *step = text_copy(folder);
-    for (char *slash = step; slash; slash = strchr(slash + 1, '/')) {
-        size_t at = slash == step ? 1 : (size_t)(slash - step);
-        char kept = step[at];
-        struct stat info;
-        step[at] = '\0';
-        if (stat(step, &info) < 0)
-            return error_set_errno(err, ERROR_IMAGE, errno, "cannot look at the folder %s", step);
-        if (check_owner(&info, step, err) < 0)
-            return -1;
-        step[at] = kept;
-        if (slash == step && kept == '\0')
-            break;
-    }
-    return 0;
-}
-
 /* Opens the image folder, with its resolved path: what is verified here is what QEMU is given by path. */
 static int open_folder(const char *image_dir, char resolved[PATH_MAX], enum image_fault *fault,
                        struct error *err)
@@ -109,20 +56,8 @@ static int open_folder(const char *image_dir, char resolved[PATH_MAX], enum imag
                         image_dir);
         return fail(fault, failure == ENOENT ? IMAGE_FAULT_MISSING : IMAGE_FAULT_UNREADABLE);
     }
-    CLEANUP_CLOSE int fd = open(resolved, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    struct stat info;
-    if (fd < 0 || fstat(fd, &info) < 0) {
-        error_set_errno(err, ERROR_IMAGE, errno, "cannot open the image folder %s", resolved);
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
-    }
-    /* the folder itself: sticky is not enough, new names beside the image's are not wanted either */
-    if (info.st_mode & 0022) {
-        error_set(err, ERROR_IMAGE,
-                  "the image folder %s (mode %04o) may be written by others: run chmod go-w %s", resolved,
-                  (unsigned)(info.st_mode & 07777), resolved);
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
-    }
-    if (check_owner(&info, resolved, err) < 0 || check_parents(resolved, err) < 0)
+    CLEANUP_CLOSE int fd = trust_open_folder(resolved, err);
+    if (fd < 0)
         return fail(fault, IMAGE_FAULT_UNREADABLE);
     return TAKE_FD(fd);
 }
@@ -152,9 +87,9 @@ static int open_file(int folder, const char *path, struct image_identity *identi
         error_set(err, ERROR_IMAGE, "%s is not a regular file", path);
         return fail(fault, IMAGE_FAULT_UNREADABLE);
     }
-    if (check_owner(&info, path, err) < 0)
+    if (trust_check_owner(&info, path, err) < 0)
         return fail(fault, IMAGE_FAULT_UNREADABLE);
-    *identity = identity_of(&info);
+    *identity = image_identity_of(&info);
     return TAKE_FD(fd);
 }
 
@@ -255,8 +190,8 @@ static int check_bytes(int fd, struct image_part *part, struct hashing *hashing,
     }
     struct image_identity now = {0};
     if (fstat(fd, &info) == 0)
-        now = identity_of(&info);
-    if (!same(&part->identity, &now)) {
+        now = image_identity_of(&info);
+    if (!image_identity_same(&part->identity, &now)) {
         error_set(err, ERROR_IMAGE, "%s changed while it was read: try again once nobody writes to it",
                   part->path);
         return fail(fault, IMAGE_FAULT_TAMPERED);
@@ -341,8 +276,8 @@ static int recheck_file(const char *path, const struct image_identity *identity,
     if (lstat(path, &info) < 0)
         return error_set_errno(err, ERROR_IMAGE, errno,
                                "the image file %s was verified and cannot be looked at any more", path);
-    struct image_identity now = identity_of(&info);
-    if (!S_ISREG(info.st_mode) || !same(identity, &now))
+    struct image_identity now = image_identity_of(&info);
+    if (!S_ISREG(info.st_mode) || !image_identity_same(identity, &now))
         return error_set(err, ERROR_IMAGE,
                          "the image file %s is not the one that was verified: it was replaced or changed",
                          path);

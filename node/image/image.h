@@ -17,14 +17,9 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/error.h"
+#include "image/trust.h"
 
 enum image_file { IMAGE_DISK, IMAGE_KERNEL, IMAGE_INITRD, IMAGE_FILE_COUNT };
-
-/* What makes a file the same one: any write, rename over it or change of owner or mode moves one of these. */
-struct image_identity {
-    uint64_t device, inode, size_bytes;
-    int64_t mtime_ns, ctime_ns;
-};
 
 struct image_part {
     char *path;                     /* absolute. Owned */

@@ -37,7 +37,8 @@ static int check_room(int fd, const char *path, int64_t disk_gib, struct error *
     return 0;
 }
 
-static int run_qemu_img(const char *path, const struct image *image, int64_t disk_gib, struct error *err)
+static int run_qemu_img(const char *path, const struct image *image, const char *golden, int64_t disk_gib,
+                        struct error *err)
 {
     uint64_t size = (uint64_t)disk_gib * GIB;
     if (size < image->virtual_size_bytes)
@@ -51,7 +52,7 @@ static int run_qemu_img(const char *path, const struct image *image, int64_t dis
                                 "-F",
                                 "qcow2",
                                 "-b",
-                                image->parts[IMAGE_DISK].path,
+                                golden ? golden : image->parts[IMAGE_DISK].path,
                                 "-o",
                                 "compat=1.1,lazy_refcounts=off,preallocation=off",
                                 path,
@@ -63,8 +64,19 @@ static int run_qemu_img(const char *path, const struct image *image, int64_t dis
     return error_prefix(err, "cannot make the lease's disk %s", path);
 }
 
-int overlay_create(const char *path, const struct image *image, int64_t disk_gib, gid_t gid,
-                   struct error *err)
+static int give(int fd, const char *path, struct overlay_owner owner, struct error *err)
+{
+    bool to_somebody = owner.uid != (uid_t)-1 || owner.gid != (gid_t)-1;
+    if ((!to_somebody || fchown(fd, owner.uid, owner.gid) == 0) &&
+        fchmod(fd, owner.uid != (uid_t)-1 ? 0600 : 0660) == 0)
+        return 0;
+    return error_set_errno(err, ERROR_INTERNAL, errno,
+                           "cannot give the lease's disk %s to QEMU (uid %d, gid %d)", path, (int)owner.uid,
+                           (int)owner.gid);
+}
+
+int overlay_create(const char *path, const struct image *image, const char *golden, int64_t disk_gib,
+                   struct overlay_owner owner, struct error *err)
 {
     /* claimed by us first: qemu-img would write over whatever is there, also through a link */
     CLEANUP_CLOSE int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -73,10 +85,9 @@ int overlay_create(const char *path, const struct image *image, int64_t disk_gib
                                errno, "cannot make the lease's disk %s", path);
     int result = check_room(fd, path, disk_gib, err);
     if (result == 0)
-        result = run_qemu_img(path, image, disk_gib, err);
-    if (result == 0 && ((gid != (gid_t)-1 && fchown(fd, (uid_t)-1, gid) < 0) || fchmod(fd, 0660) < 0))
-        result = error_set_errno(err, ERROR_INTERNAL, errno,
-                                 "cannot give the lease's disk %s to QEMU's group %u", path, (unsigned)gid);
+        result = run_qemu_img(path, image, golden, disk_gib, err);
+    if (result == 0)
+        result = give(fd, path, owner, err);
     if (result < 0)
         unlink(path);
     return result;

@@ -82,7 +82,7 @@ int berth_adopt(struct leases *leases, struct berth *berth, const struct journal
     struct guest_spec spec = spec_of(leases, berth, &record);
     struct error reason = ERROR_INIT;
     if (guest_inspect_again(leases->options.hypervisor, &spec, leases->options.config->image_dir,
-                            ASK_TIMEOUT_MS, err) < 0 ||
+                            leases->golden, ASK_TIMEOUT_MS, err) < 0 ||
         set_going(leases, berth, record.paused, err) < 0)
         return -1;
     fault_point("adopt.resumed");

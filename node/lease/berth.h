@@ -83,6 +83,8 @@ struct berth {
 struct leases {
     struct leases_options options;
     struct journal journal;
+    char *verified; /* path of the verified-once cache; owned */
+    char *golden;   /* folder of the golden states; owned */
     struct berth *berths;
     size_t count;          /* of berths */
     size_t offered;        /* the first so many take new leases */
@@ -103,6 +105,40 @@ void berth_enter(struct berth *berth, enum berth_state state, const char *phase)
 
 /* Makes the berth free for the next lease (empty or failed), and gives up its hold on the hypervisor. */
 void berth_leave(struct leases *leases, struct berth *berth, enum berth_state state);
+
+/* What guests are made from: the verified image, and what the hypervisor has today. */
+struct berth_source {
+    struct image *image; /* owned */
+    struct hypervisor_facts facts;
+    char label[GUEST_LABEL_SIZE]; /* of the berth's QEMU; see guest_label() */
+    bool own_uid;
+};
+
+/* ERROR_INELIGIBLE for the image, ERROR_HYPERVISOR. To be cleared either way. */
+int berth_source_open(struct leases *leases, const struct berth *berth, struct berth_source *source,
+                      struct error *err);
+void berth_source_clear(struct berth_source *source);
+
+/* The domain of the berth's record. Borrows from all three. */
+void berth_spec(const struct leases *leases, const struct berth *berth, const struct berth_source *source,
+                struct guest_spec *spec);
+
+/*
+ * The berth's golden state (image/golden.h): whether it may be used for guests of this source and of the
+ * record's shape. ERROR_NOT_FOUND, or ERROR_IMAGE with what differs.
+ */
+int berth_check_golden(struct leases *leases, const struct berth *berth, const struct berth_source *source,
+                       struct error *err);
+
+/* Makes the golden state of the berth's guest, which has settled and goes with it. */
+int berth_save_golden(struct leases *leases, struct berth *berth, struct error *err);
+
+/* Starts the record's guest from the golden state; as berth_bring_up(). A golden state that fails is dropped.
+ */
+int berth_restore(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err);
+
+/* Removes golden states that no berth will use. */
+int leases_sweep_golden(struct leases *leases, struct error *err);
 
 /*
  * Starts a guest for the berth's record and returns when it is usable. The berth is preparing and this thread

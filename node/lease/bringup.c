@@ -30,40 +30,64 @@ int berth_enter_phase(struct berth *berth, const char *phase, struct error *err)
     return 0;
 }
 
-static struct image *open_image(const struct config *config, struct error *err)
+int berth_source_open(struct leases *leases, const struct berth *berth, struct berth_source *source,
+                      struct error *err)
 {
-    CLEANUP_FREE char *cache = file_join(config->home, "verified.json");
+    const struct config *config = leases->options.config;
+    bool kvm = config->accel == ACCEL_KVM;
     struct image_options options = {
         .image_dir = config->image_dir,
         .name = config->image,
         .pinned_digest = config->image_digest,
-        .cache_path = cache,
+        .cache_path = leases->verified,
     };
-    return image_open(&options, NULL, err);
+    *source = (struct berth_source){.image = image_open(&options, NULL, err)};
+    if (!source->image)
+        return error_set(err, ERROR_INELIGIBLE, "the guest image cannot be used: %.900s", strdupa(err->text));
+    if (hypervisor_facts(leases->options.hypervisor, kvm, NULL, LIBVIRT_TIMEOUT_MS, &source->facts, err) < 0)
+        return -1;
+    source->own_uid = guest_label(source->facts.qemu_label, leases->options.node_id, berth->n,
+                                  kvm ? "/dev/kvm" : NULL, source->label);
+    return 0;
 }
 
-static int define(struct leases *leases, struct berth *berth, const struct image *image,
-                  const struct hypervisor_facts *facts, struct error *err)
+void berth_source_clear(struct berth_source *source)
+{
+    image_free(TAKE(source->image));
+    hypervisor_facts_clear(&source->facts);
+}
+
+void berth_spec(const struct leases *leases, const struct berth *berth, const struct berth_source *source,
+                struct guest_spec *spec)
+{
+    guest_spec_fill(spec, leases->options.config, source->image, &source->facts);
+    if (source->label[0])
+        spec->qemu_label = source->label;
+    spec->own_uid = source->own_uid;
+    spec->name = berth->name;
+    spec->uuid = berth->uuid;
+    spec->node_id = leases->options.node_id;
+    spec->lease_id = berth->record.id;
+    spec->vcpu = berth->record.shape.vcpu;
+    spec->mem_mib = berth->record.shape.mem_gib * 1024;
+    spec->overlay = berth->overlay;
+    spec->console_log = berth->console_log;
+}
+
+static int define(struct leases *leases, struct berth *berth, const struct berth_source *source,
+                  struct error *err)
 {
     struct guest_spec spec;
-    const struct lease_shape *shape = &berth->record.shape;
-    guest_spec_fill(&spec, leases->options.config, image, facts);
-    spec.name = berth->name;
-    spec.uuid = berth->uuid;
-    spec.node_id = leases->options.node_id;
-    spec.lease_id = berth->record.id;
-    spec.vcpu = shape->vcpu;
-    spec.mem_mib = shape->mem_gib * 1024;
-    spec.overlay = berth->overlay;
-    spec.console_log = berth->console_log;
-    if (overlay_create(berth->overlay, image, shape->disk_gib, guest_spec_group(&spec), err) < 0)
+    berth_spec(leases, berth, source, &spec);
+    if (overlay_create(berth->overlay, source->image, NULL, berth->record.shape.disk_gib,
+                       guest_spec_owner(&spec), err) < 0)
         return -1;
     fault_point("create.overlay");
     if (guest_start(leases->options.hypervisor, &spec, false, START_TIMEOUT_MS, err) < 0)
         return -1;
     fault_point("create.started");
     /* QEMU has the files open now: were they still the verified ones? */
-    return image_recheck(image, err);
+    return image_recheck(source->image, err);
 }
 
 struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
@@ -160,24 +184,18 @@ void berth_guest_clear(struct berth_guest *guest)
 
 int berth_bring_up(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
 {
-    const struct config *config = leases->options.config;
-    int64_t deadline_ms = clock_deadline(config->start_timeout_seconds * 1000);
-    struct hypervisor_facts facts = {0};
-    CLEANUP_IMAGE struct image *image = open_image(config, err);
-    if (!image)
-        return error_set(err, ERROR_INELIGIBLE, "the guest image cannot be used: %.900s", strdupa(err->text));
-    pthread_mutex_lock(&berth->mutex);
-    berth->record.helper = image->input_helper;
-    pthread_mutex_unlock(&berth->mutex);
-    if (hypervisor_facts(leases->options.hypervisor, config->accel == ACCEL_KVM, NULL, LIBVIRT_TIMEOUT_MS,
-                         &facts, err) < 0)
+    int64_t deadline_ms = clock_deadline(leases->options.config->start_timeout_seconds * 1000);
+    CLEANUP(berth_source_clear) struct berth_source source;
+    if (berth_source_open(leases, berth, &source, err) < 0)
         return -1;
-    int up = define(leases, berth, image, &facts, err);
-    hypervisor_facts_clear(&facts);
+    pthread_mutex_lock(&berth->mutex);
+    berth->record.helper = source.image->input_helper;
+    pthread_mutex_unlock(&berth->mutex);
+    int up = define(leases, berth, &source, err);
     if (up == 0)
-        up = wait_usable(leases, berth, image, deadline_ms, &guest->display, err);
+        up = wait_usable(leases, berth, source.image, deadline_ms, &guest->display, err);
     if (up == 0) {
-        guest->image = TAKE(image);
+        guest->image = TAKE(source.image);
         return 0;
     }
 

@@ -50,7 +50,8 @@ static int open_berths(struct leases *leases, struct error *err)
     const struct config *config = leases->options.config;
     CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
     /* 0711: QEMU's user must pass through, and nobody needs to list it */
-    if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0)
+    if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0 ||
+        file_make_folder(leases->golden, 0711, err) < 0)
         return -1;
     leases->offered = (size_t)config->berths;
     leases->count = count_berths(leases);
@@ -84,8 +85,10 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
         return NULL;
     }
     leases->options = *options;
+    leases->verified = file_join(options->config->home, "verified.json");
+    leases->golden = file_join(options->config->state_dir, "golden");
     leases->parked = true;
-    leases->warm = options->config->warm;
+    leases->warm = options->config->warm == WARM_DEFAULT ? WARM_RAM : options->config->warm;
     pthread_mutex_init(&leases->mutex, NULL);
     sync_cond_init(&leases->keeper_wake);
     if (journal_open(&leases->journal, options->config->home, err) < 0 || open_berths(leases, err) < 0 ||
@@ -184,6 +187,8 @@ void leases_close(struct leases *leases)
         pthread_mutex_destroy(&leases->berths[i].mutex);
     }
     free(leases->berths);
+    free(leases->verified);
+    free(leases->golden);
     journal_close(&leases->journal);
     pthread_cond_destroy(&leases->keeper_wake);
     pthread_mutex_destroy(&leases->mutex);
@@ -234,6 +239,11 @@ int leases_unpark(struct leases *leases, struct error *err)
 
 /* --- status ---------------------------------------------------------------------------------------- */
 
+const char *leases_warm(const struct leases *leases)
+{
+    return config_warm_word(leases->warm);
+}
+
 size_t leases_berths(const struct leases *leases)
 {
     return leases->count;
@@ -252,8 +262,14 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
         .phase = berth->phase,
         .since_ms = berth->since_ms,
         .paused = berth->state == BERTH_LEASED ? berth->paused : NULL,
+        .prepared = NULL,
     };
     memcpy(status->reason, berth->reason, sizeof status->reason);
+    if (berth->state == BERTH_READY) {
+        status->prepared = berth->prepared.how;
+        status->prepared_shape = berth->prepared.shape;
+        status->prepared_ms = berth->prepared.since_ms;
+    }
     status->live = berth->state == BERTH_LEASED;
     if (berth->state == BERTH_PREPARING || berth->state == BERTH_LEASED || berth->state == BERTH_ENDING)
         memcpy(status->lease_id, berth->record.id, sizeof status->lease_id);

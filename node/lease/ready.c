@@ -2,8 +2,9 @@
  * Guests that are ready before anybody asks for them.
  *
  * While the node is parked the keeper sees to it that every berth has a guest prepared that no tenant ever
- * touched: started, waited for until it has nothing left to do, and paused (ram). A create takes it over: its
- * metadata gets the lease's id, its CPUs go on, its clock, which stood still, is set.
+ * touched: started and waited for until it has nothing left to do. Then it is paused (ram), and a create
+ * takes it over: its metadata gets the lease's id, its CPUs go on; or it is saved as the berth's golden state
+ * (disk), once, and a create starts from that. Either way the guest's clock, which stood still, is set.
  *
  * A prepared guest has no record in the journal and no lease in its metadata: to a recovery it is a guest of
  * ours that belongs to nobody, and is destroyed.
@@ -64,17 +65,62 @@ static void settle(struct leases *leases, struct berth *berth)
     }
 }
 
-/* Everything up to a paused guest. On failure berth_undo() takes away what there is. */
-static int prepare(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+/* A guest that has booted and settled, or is waited for. */
+static int boot(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
 {
     const struct lease_shape *shape = &berth->record.shape; /* ours alone while preparing */
     if (doctor_shape_fits(leases->options.config, leases->options.hypervisor, shape, err) < 0 ||
         berth_bring_up(leases, berth, guest, err) < 0 || berth_enter_phase(berth, "settle", err) < 0)
         return -1;
     settle(leases, berth);
-    if (!in_a_hurry(berth) && guest_pause(leases->options.hypervisor, berth->uuid, CALL_TIMEOUT_MS, err) < 0)
+    return 0;
+}
+
+/* Whether the berth's golden state can be used; then *guest has its image. One that is doubtful goes. */
+static bool find_golden(struct leases *leases, struct berth *berth, struct berth_guest *guest)
+{
+    struct error err = ERROR_INIT;
+    CLEANUP(berth_source_clear) struct berth_source source;
+    if (berth_source_open(leases, berth, &source, &err) < 0)
+        return false; /* the boot will say why */
+    if (berth_check_golden(leases, berth, &source, &err) == 0) {
+        guest->image = TAKE(source.image);
+        return true;
+    }
+    if (err.code != ERROR_NOT_FOUND)
+        log_warning("lease", "%s: its golden state is made anew: %s", berth->name, err.text);
+    return false;
+}
+
+/*
+ * Everything up to a guest that waits; *how says in what way. On failure berth_undo() takes away what there
+ * is. A create that waits for the guest gets it as it is.
+ */
+static int prepare(struct leases *leases, struct berth *berth, struct berth_guest *guest, const char **how,
+                   struct error *err)
+{
+    bool save = leases->warm == WARM_DISK;
+    *how = save ? "disk" : "ram";
+    if (save && find_golden(leases, berth, guest))
+        return 0;
+    if (boot(leases, berth, guest, err) < 0)
         return -1;
-    fault_point("prepare.paused");
+    if (in_a_hurry(berth)) {
+        *how = "ram";
+        return 0;
+    }
+    if (save) {
+        if (berth_enter_phase(berth, "save", err) < 0)
+            return -1;
+        struct image *image = TAKE(guest->image);
+        berth_guest_clear(guest);
+        guest->image = image;
+        if (berth_save_golden(leases, berth, err) < 0)
+            return -1;
+    } else if (guest_pause(leases->options.hypervisor, berth->uuid, CALL_TIMEOUT_MS, err) < 0) {
+        return -1;
+    }
+    fault_point("prepare.done");
     return 0;
 }
 
@@ -95,13 +141,13 @@ static void note_failure(struct berth *berth, bool cancelled)
 }
 
 /* Shows the guest to whoever comes for it. False when it was told to give up. */
-static bool make_ready(struct berth *berth, struct berth_guest *guest)
+static bool make_ready(struct berth *berth, struct berth_guest *guest, const char *how)
 {
     LOCK_SCOPE(&berth->mutex);
     if (berth->cancelled)
         return false;
     berth->prepared = (struct berth_prepared){
-        .how = "ram",
+        .how = how,
         .shape = berth->record.shape,
         .guest = {TAKE(guest->image), TAKE(guest->display)},
         .since_ms = clock_monotonic_ms(),
@@ -117,9 +163,10 @@ static void run_prepare(const struct berth_job *job)
     struct error err = ERROR_INIT;
     int64_t began_ms = clock_monotonic_ms();
     CLEANUP_GUEST struct berth_guest guest = {0};
-    int prepared = prepare(leases, berth, &guest, &err);
-    if (prepared == 0 && make_ready(berth, &guest)) {
-        log_info("lease", "%s: a guest is ready after %lld ms", berth->name,
+    const char *how;
+    int prepared = prepare(leases, berth, &guest, &how, &err);
+    if (prepared == 0 && make_ready(berth, &guest, how)) {
+        log_info("lease", "%s: a guest is ready (%s) after %lld ms", berth->name, how,
                  (long long)(clock_monotonic_ms() - began_ms));
         keeper_wake(leases);
         return;
@@ -144,6 +191,11 @@ static void run_set_clock(const struct berth_job *job)
         log_warning("lease", "%s: the guest's clock is behind: %s", job->id, err.text);
 }
 
+static bool is_saved(const struct berth_prepared *prepared)
+{
+    return strcmp(prepared->how, "disk") == 0;
+}
+
 /* The guest goes on, as that of the berth's record, and shows a fresh picture. */
 static int wake(struct leases *leases, struct berth *berth, const struct berth_guest *guest,
                 struct error *err)
@@ -166,20 +218,29 @@ static int wake(struct leases *leases, struct berth *berth, const struct berth_g
 int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
 {
     struct error second = ERROR_INIT;
-    if (wake(leases, berth, &berth->prepared.guest, err) < 0) {
+    struct berth_prepared *prepared = &berth->prepared; /* ours alone while preparing */
+    int claimed = is_saved(prepared) ? berth_restore(leases, berth, guest, err)
+                                     : wake(leases, berth, &prepared->guest, err);
+    if (claimed < 0) {
         note_failure(berth, false);
+        berth_guest_clear(guest);
         if (berth_drop_prepared(leases, berth, &second) < 0)
             log_error("lease", "%s: %s", berth->name, second.text);
         return -1;
     }
     pthread_mutex_lock(&berth->mutex);
-    *guest = berth->prepared.guest;
-    berth->prepared = (struct berth_prepared){0};
+    struct berth_guest left = prepared->guest;
+    if (!is_saved(prepared)) {
+        *guest = prepared->guest;
+        left = (struct berth_guest){0};
+    }
+    *prepared = (struct berth_prepared){0};
     berth->record.helper = guest->image->input_helper;
     berth->failures = 0;
     struct berth_job job = {.leases = leases, .berth = berth};
     memcpy(job.id, berth->record.id, sizeof job.id);
     pthread_mutex_unlock(&berth->mutex);
+    berth_guest_clear(&left);
     keeper_start_job(leases, "lease-clock", run_set_clock, &job);
     return 0;
 }
@@ -207,11 +268,11 @@ static const char *unfit(struct leases *leases, const struct berth *berth,
                          const struct berth_prepared *prepared)
 {
     struct error err = ERROR_INIT;
-    if (berth_guest_is_gone(leases, berth))
+    if (!is_saved(prepared) && berth_guest_is_gone(leases, berth))
         return "it has stopped";
     if (image_recheck(prepared->guest.image, &err) < 0)
         return "its image has changed";
-    if (clock_monotonic_ms() - prepared->since_ms > AGE_MAX_MS)
+    if (!is_saved(prepared) && clock_monotonic_ms() - prepared->since_ms > AGE_MAX_MS)
         return "it is old";
     return NULL;
 }

@@ -133,7 +133,7 @@ static int recover(struct leases *leases, struct journal_record *records, size_t
         if (take_or_destroy(leases, &found.list[i], lease_of(&found.list[i], records, count), err) < 0)
             return -1;
     fault_point("recover.guests");
-    if (remove_files(leases, err) < 0)
+    if (remove_files(leases, err) < 0 || leases_sweep_golden(leases, err) < 0)
         return -1;
     fault_point("recover.files");
     for (size_t i = 0; i < count; i++)

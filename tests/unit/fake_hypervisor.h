@@ -30,6 +30,7 @@
 
 struct fake_domain {
     bool there, paused;
+    bool restored; /* from a saved state */
     char uuid[37];
     char name[GUEST_NAME_SIZE];
     char lease_id[80];
@@ -44,11 +45,14 @@ static struct {
     struct fake_domain domains[FAKE_DOMAINS];
     struct guest_watcher watcher;
     unsigned seed;
-    atomic_int holds;                            /* hypervisor_hold() less hypervisor_release() */
-    atomic_int start_faults;                     /* of a hundred starts, how many fail */
-    atomic_int destroy_faults;                   /* of a hundred */
-    atomic_int agent_faults;                     /* of a hundred */
-    atomic_int starts, destroys, claims, faults; /* counts */
+    atomic_int holds;                    /* hypervisor_hold() less hypervisor_release() */
+    atomic_int start_faults;             /* of a hundred starts, how many fail */
+    atomic_int destroy_faults;           /* of a hundred */
+    atomic_int agent_faults;             /* of a hundred */
+    atomic_int save_faults;              /* of a hundred */
+    atomic_int restore_faults;           /* of a hundred */
+    atomic_int starts, destroys, faults; /* counts; a restore is a start too */
+    atomic_int saves, restores, claims;
 } fake_host = {.mutex = PTHREAD_MUTEX_INITIALIZER, .seed = 1};
 
 /* Whether a fault of so many in a hundred happens now. */
@@ -105,29 +109,52 @@ void hypervisor_facts_clear(struct hypervisor_facts *facts)
     free(TAKE(facts->machine));
 }
 
-int guest_start(struct hypervisor *hypervisor, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
-                struct error *err)
+static void fake_begin(const struct guest_spec *spec, bool paused, bool restored)
 {
-    (void)hypervisor, (void)timeout_ms;
-    if (fake_chance(fake_host.start_faults))
-        return error_set(err, ERROR_GUEST_FAILED, "the fake start failed");
     LOCK_SCOPE(&fake_host.mutex);
     if (fake_find(spec->uuid))
         abort(); /* two guests of one berth */
     if (access(spec->overlay, F_OK) != 0)
         abort(); /* a guest without its disk */
+    if (spec->golden && access(spec->golden, F_OK) != 0)
+        abort(); /* and what it lies on */
     size_t free_slot = 0;
     while (free_slot < FAKE_DOMAINS && fake_host.domains[free_slot].there)
         free_slot++;
     if (free_slot == FAKE_DOMAINS)
         abort();
     struct fake_domain *domain = &fake_host.domains[free_slot];
-    *domain = (struct fake_domain){.there = true, .paused = paused};
+    *domain = (struct fake_domain){.there = true, .paused = paused, .restored = restored};
     snprintf(domain->uuid, sizeof domain->uuid, "%s", spec->uuid);
     snprintf(domain->name, sizeof domain->name, "%s", spec->name);
     snprintf(domain->lease_id, sizeof domain->lease_id, "%s", spec->lease_id);
     snprintf(domain->node_id, sizeof domain->node_id, "%s", spec->node_id);
     fake_host.starts++;
+}
+
+int guest_start(struct hypervisor *hypervisor, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
+                struct error *err)
+{
+    (void)hypervisor, (void)timeout_ms;
+    if (fake_chance(fake_host.start_faults))
+        return error_set(err, ERROR_GUEST_FAILED, "the fake start failed");
+    fake_begin(spec, paused, false);
+    return 0;
+}
+
+/* A restore of what no fake save wrote ends the test: that would be another guest's, or none. */
+int guest_restore(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *state,
+                  int64_t timeout_ms, struct error *err)
+{
+    (void)hypervisor, (void)timeout_ms;
+    CLEANUP_FREE char *uuid = NULL;
+    struct error missing = ERROR_INIT;
+    if (file_read(state, 64, &uuid, NULL, &missing) < 0 || strcmp(uuid, spec->uuid) != 0 || !spec->golden)
+        abort();
+    if (fake_chance(fake_host.restore_faults))
+        return error_set(err, ERROR_GUEST_FAILED, "the fake restore failed");
+    fake_begin(spec, false, true);
+    fake_host.restores++;
     return 0;
 }
 
@@ -159,6 +186,20 @@ int guest_destroy(struct hypervisor *hypervisor, const char *uuid, int64_t timeo
         return error_set(err, ERROR_ENDING, "the fake destroy failed");
     fake_host.destroys += fake_end(uuid);
     return 0;
+}
+
+int guest_save(struct hypervisor *hypervisor, const char *uuid, const char *path, int64_t timeout_ms,
+               struct error *err)
+{
+    (void)hypervisor, (void)timeout_ms;
+    if (fake_chance(fake_host.save_faults))
+        return error_set(err, ERROR_GUEST_FAILED, "the fake save failed");
+    if (access(path, F_OK) == 0)
+        abort(); /* the one before was not dropped */
+    if (!fake_end(uuid))
+        return error_set(err, ERROR_NOT_FOUND, "there is no such fake domain");
+    fake_host.saves++;
+    return file_write_atomic(path, 0600, uuid, strlen(uuid), err);
 }
 
 int guest_state(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, enum guest_state *state,
@@ -223,9 +264,9 @@ int guest_set_clock(struct hypervisor *hypervisor, const char *uuid, int64_t tim
 }
 
 int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *image_dir,
-                        int64_t timeout_ms, struct error *err)
+                        const char *golden_dir, int64_t timeout_ms, struct error *err)
 {
-    (void)hypervisor, (void)image_dir, (void)timeout_ms;
+    (void)hypervisor, (void)image_dir, (void)golden_dir, (void)timeout_ms;
     LOCK_SCOPE(&fake_host.mutex);
     const struct fake_domain *domain = fake_find(spec->uuid);
     return domain && strcmp(domain->lease_id, spec->lease_id) == 0
@@ -346,10 +387,10 @@ void image_free(struct image *image)
     free(image);
 }
 
-int overlay_create(const char *path, const struct image *image, int64_t disk_gib, gid_t gid,
-                   struct error *err)
+int overlay_create(const char *path, const struct image *image, const char *golden, int64_t disk_gib,
+                   struct overlay_owner owner, struct error *err)
 {
-    (void)image, (void)disk_gib, (void)gid;
+    (void)image, (void)golden, (void)disk_gib, (void)owner;
     int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
     if (fd < 0)
         return error_set(err, ERROR_INTERNAL, "there is an overlay already");

@@ -2,7 +2,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -59,12 +62,13 @@ static void rendered_xml_passes(void **state)
     (void)state;
     struct error err = ERROR_INIT;
     struct guest_spec spec = a_spec();
-    for (int variant = 0; variant < 8; variant++) {
+    for (int variant = 0; variant < 16; variant++) {
         spec.kvm = variant & 1;
         spec.system = variant & 2;
         spec.qemu_label = variant & 2 ? "+64055:+64055" : NULL;
         spec.overlay = variant & 4 ? NULL : "/overlays/one.qcow2";
         spec.console_log = variant & 4 ? NULL : "/overlays/one.console.log";
+        spec.golden = variant & 8 ? "/golden/one.qcow2" : NULL;
         CLEANUP_FREE char *xml = domain_xml_render(&spec);
         if (domain_inspect(xml, &spec, &err) < 0)
             fail_msg("variant %d: %s", variant, err.text);
@@ -123,6 +127,87 @@ static void values_that_differ(void **state)
     refuse("model type=\"virtio\" heads=\"1\"", "model type=\"virtio\" heads=\"2\"");
 }
 
+/* The chain of a guest of a golden state has exactly three files in their order, and no other chain passes.
+ */
+static void chains_of_another_depth(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct guest_spec plain = a_spec(), golden = a_spec(), other = a_spec();
+    golden.golden = "/golden/one.qcow2";
+    other.golden = "/golden/two.qcow2";
+    CLEANUP_FREE char *two_files = domain_xml_render(&plain);
+    CLEANUP_FREE char *three_files = domain_xml_render(&golden);
+    assert_int_equal(domain_inspect(three_files, &golden, &err), 0);
+    assert_int_equal(domain_inspect(three_files, &plain, &err), -1);
+    assert_int_equal(domain_inspect(two_files, &golden, &err), -1);
+    assert_int_equal(domain_inspect(three_files, &other, &err), -1);
+
+    static const struct {
+        const char *from, *to;
+    } changes[] = {
+        {"/golden/one.qcow2", "/etc/shadow"},
+        {"/images/base.qcow2", "/golden/one.qcow2"},
+        {"/golden/one.qcow2", "/images/base.qcow2"},
+        {"<backingStore/>", ""},
+        {"<backingStore/>",
+         "<backingStore type='file'><format type='qcow2'/><source file='/images/base.qcow2'/>"
+         "<backingStore/></backingStore>"},
+        {"<backingStore type=\"file\">", "<backingStore type=\"block\">"},
+        {"<format type=\"qcow2\"/>", "<format type=\"raw\"/>"},
+    };
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        CLEANUP_FREE char *xml = mutated(&golden, changes[i].from, changes[i].to);
+        if (domain_inspect(xml, &golden, &err) == 0)
+            fail_msg("accepted with %s for %s", changes[i].to, changes[i].from);
+        assert_int_equal(err.code, ERROR_GUEST_FAILED);
+    }
+}
+
+/* What a saved domain's XML becomes for the next guest: its disk, console, lease and uid, and nothing else.
+ */
+static void saved_xml_is_edited(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct guest_spec saved = a_spec(), next = a_spec();
+    saved.lease_id = "";
+    saved.overlay = "/golden/being-made.qcow2";
+    next.golden = "/golden/one.qcow2";
+    next.overlay = "/overlays/next.qcow2";
+    next.console_log = "/overlays/next.console.log";
+    next.qemu_label = "+70001:+64055";
+    CLEANUP_FREE char *xml =
+        mutated(&saved, "<genid/>", "<genid>b198c367-72ac-47ac-85d6-75d84452b62c</genid>");
+    CLEANUP_FREE char *edited = domain_xml_edit(xml, &next, &err);
+    assert_non_null(edited);
+    if (domain_inspect(edited, &next, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_non_null(strstr(edited, "b198c367-72ac-47ac-85d6-75d84452b62c"));
+    assert_null(strstr(edited, "being-made"));
+
+    /* libvirt adds a <console> that is the serial port again; both have to agree */
+    CLEANUP_FREE char *with_console =
+        mutated(&saved, "<channel",
+                "<console type='file'><source path='/overlays/one.console.log' append='off'/>"
+                "<target type='serial' port='0'/></console><channel");
+    CLEANUP_FREE char *both = domain_xml_edit(with_console, &next, &err);
+    if (domain_inspect(both, &next, &err) < 0)
+        fail_msg("%s", err.text);
+
+    /* what is not exchanged is judged: a device that was smuggled into the state, another guest's state */
+    CLEANUP_FREE char *smuggled = mutated(&saved, "<panic", "<interface type='user'/><panic");
+    CLEANUP_FREE char *with_network = domain_xml_edit(smuggled, &next, &err);
+    assert_int_equal(domain_inspect(with_network, &next, &err), -1);
+    CLEANUP_FREE char *foreign = mutated(&saved, "555555555555", "666666666666");
+    CLEANUP_FREE char *of_another = domain_xml_edit(foreign, &next, &err);
+    assert_int_equal(domain_inspect(of_another, &next, &err), -1);
+
+    err = (struct error)ERROR_INIT;
+    assert_null(domain_xml_edit("<domain", &next, &err));
+    assert_int_equal(err.code, ERROR_HYPERVISOR);
+}
+
 static void what_is_missing(void **state)
 {
     (void)state;
@@ -167,13 +252,82 @@ static void names_and_uuids(void **state)
     assert_non_null(strchr("89ab", uuid[19])); /* variant */
 }
 
+/* Each berth's QEMU has a uid of its own where we can give files away; the group stays the daemon's. */
+static void labels_of_berths(void **state)
+{
+    (void)state;
+    char label[GUEST_LABEL_SIZE];
+    struct guest_spec spec = a_spec();
+    bool root = geteuid() == 0;
+    /* 0x0123 = 291; 70000 + 291 * 64 */
+    assert_int_equal(guest_label("+64055:+107", "0123456789abcdef", 0, NULL, label), root);
+    assert_string_equal(label, root ? "+88624:+107" : "+64055:+107");
+    spec.qemu_label = label;
+    spec.own_uid = root;
+    assert_int_equal(guest_spec_owner(&spec).uid, root ? 88624 : (uid_t)-1);
+    assert_int_equal(guest_spec_owner(&spec).gid, 107);
+    if (root) {
+        assert_true(guest_label("+64055:+107", "0123456789abcdef", 63, NULL, label));
+        assert_string_equal(label, "+88687:+107");
+        /* 0xffff % 400 = 335: the places of all nodes lie below the subordinate uids */
+        assert_true(guest_label("+64055:+107", "ffffffffffffffff", 1, NULL, label));
+        assert_string_equal(label, "+91441:+107");
+    }
+
+    assert_false(guest_label("+64055:+107", "0123456789abcdef", 64, NULL, label));
+    assert_string_equal(label, "+64055:+107");
+    assert_false(guest_label("libvirt-qemu:kvm", "0123456789abcdef", 0, NULL, label));
+    assert_string_equal(label, "libvirt-qemu:kvm");
+    assert_false(guest_label("+64055:+107 ", "0123456789abcdef", 0, NULL, label));
+    assert_false(guest_label(NULL, "0123456789abcdef", 0, NULL, label));
+    assert_string_equal(label, "");
+
+    spec.qemu_label = "+64055:+107";
+    spec.own_uid = false;
+    assert_int_equal(guest_spec_owner(&spec).uid, (uid_t)-1);
+    assert_int_equal(guest_spec_owner(&spec).gid, 107);
+    spec.qemu_label = NULL;
+    assert_int_equal(guest_spec_owner(&spec).gid, (gid_t)-1);
+}
+
+/* A uid that no user has is in no group but the label's: it gets /dev/kvm by that group or as anybody. */
+static void labels_under_kvm(void **state)
+{
+    (void)state;
+    char label[GUEST_LABEL_SIZE], device[] = "/tmp/berthos-unit-kvm-XXXXXX";
+    bool root = geteuid() == 0;
+    int fd = mkstemp(device);
+    assert_true(fd >= 0);
+    CLEANUP_FREE char *shared = text_format("+64055:+%u", (unsigned)(root ? 4242 : getegid()));
+    assert_int_equal(root ? fchown(fd, 0, 4242) : 0, 0);
+    static const struct {
+        mode_t mode;
+        bool opens;
+    } cases[] = {{0660, true}, {0600, false}, {0640, false}, {0606, false}, {0666, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(fchmod(fd, cases[i].mode), 0);
+        assert_int_equal(guest_label(shared, "0123456789abcdef", 0, device, label), root && cases[i].opens);
+    }
+    if (root) { /* Debian's: the label's group is another than the device's */
+        assert_int_equal(fchown(fd, 0, 4243) | fchmod(fd, 0660), 0);
+        assert_false(guest_label(shared, "0123456789abcdef", 0, device, label));
+        assert_int_equal(fchmod(fd, 0666), 0);
+        assert_true(guest_label(shared, "0123456789abcdef", 0, device, label));
+    }
+    close(fd);
+    unlink(device);
+    assert_false(guest_label(shared, "0123456789abcdef", 0, device, label));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rendered_xml_passes), cmocka_unit_test(no_network_device_in_any_dress),
         cmocka_unit_test(values_that_differ),  cmocka_unit_test(what_is_missing),
         cmocka_unit_test(foreign_namespaces),  cmocka_unit_test(not_xml),
-        cmocka_unit_test(names_and_uuids),
+        cmocka_unit_test(names_and_uuids),     cmocka_unit_test(chains_of_another_depth),
+        cmocka_unit_test(saved_xml_is_edited), cmocka_unit_test(labels_of_berths),
+        cmocka_unit_test(labels_under_kvm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,22 +39,31 @@ static int teardown(void **state)
     return 0;
 }
 
+/* The facts of `qemu-img info`. *Owned*. */
+static json_t *disk_facts(const char *path)
+{
+    struct error err = ERROR_INIT;
+    CLEANUP_FREE char *text = NULL;
+    const char *const argv[] = {"qemu-img", "info", "--output=json", path, NULL};
+    if (process_run(argv, 20000, &text, &err) < 0)
+        fail_msg("%s", err.text);
+    return document_parse(text, strlen(text), &err);
+}
+
 static void test_overlay(void **state)
 {
     struct bench *bench = *state;
     struct error err = ERROR_INIT;
     gid_t gid = geteuid() == 0 ? 4242 : getegid();
-    if (overlay_create(bench->overlay, bench->image, 1, gid, &err) < 0)
+    if (overlay_create(bench->overlay, bench->image, NULL, 1, (struct overlay_owner){(uid_t)-1, gid}, &err) <
+        0)
         fail_msg("%s", err.text);
     struct stat info;
     assert_int_equal(stat(bench->overlay, &info), 0);
     assert_int_equal(info.st_mode & 07777, 0660);
     assert_int_equal(info.st_gid, gid);
 
-    CLEANUP_FREE char *text = NULL;
-    const char *const argv[] = {"qemu-img", "info", "--output=json", bench->overlay, NULL};
-    assert_int_equal(process_run(argv, 20000, &text, &err), 0);
-    CLEANUP_JSON json_t *facts = document_parse(text, strlen(text), &err);
+    CLEANUP_JSON json_t *facts = disk_facts(bench->overlay);
     assert_non_null(facts);
     assert_int_equal(json_integer_value(json_object_get(facts, "virtual-size")), INT64_C(1) << 30);
     assert_string_equal(json_string_value(json_object_get(facts, "backing-filename-format")), "qcow2");
@@ -68,16 +77,56 @@ static void test_overlay(void **state)
     assert_int_equal(overlay_remove(bench->overlay, &err), 0);
 }
 
+/* base <- golden <- lease: of the golden disk's size, and the golden disk is not written to. */
+static void test_on_a_golden_disk(void **state)
+{
+    struct bench *bench = *state;
+    struct error err = ERROR_INIT;
+    CLEANUP_FREE char *golden = fixture_path(&bench->fixture, "golden.qcow2");
+    assert_int_equal(overlay_create(golden, bench->image, NULL, 1, OVERLAY_OWNER_NONE, &err), 0);
+    assert_int_equal(chmod(golden, 0440), 0);
+    struct stat before, after;
+    assert_int_equal(stat(golden, &before), 0);
+    if (overlay_create(bench->overlay, bench->image, golden, 1, OVERLAY_OWNER_NONE, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(stat(golden, &after), 0);
+    assert_memory_equal(&before.st_ctim, &after.st_ctim, sizeof before.st_ctim);
+    CLEANUP_JSON json_t *facts = disk_facts(bench->overlay);
+    assert_string_equal(json_string_value(json_object_get(facts, "backing-filename")), golden);
+    assert_string_equal(json_string_value(json_object_get(facts, "backing-filename-format")), "qcow2");
+    assert_int_equal(json_integer_value(json_object_get(facts, "virtual-size")), INT64_C(1) << 30);
+}
+
+/* An overlay of a QEMU with a uid of its own opens for that uid alone, not for the group that all share. */
+static void test_given_to_one_uid(void **state)
+{
+    struct bench *bench = *state;
+    struct error err = ERROR_INIT;
+    bool root = geteuid() == 0;
+    struct overlay_owner owner = {root ? 70001 : geteuid(), root ? 4242 : getegid()};
+    if (overlay_create(bench->overlay, bench->image, NULL, 1, owner, &err) < 0)
+        fail_msg("%s", err.text);
+    struct stat info;
+    assert_int_equal(stat(bench->overlay, &info), 0);
+    assert_int_equal(info.st_mode & 07777, 0600);
+    assert_int_equal(info.st_uid, owner.uid);
+    assert_int_equal(info.st_gid, owner.gid);
+    if (root)
+        return;
+    unlink(bench->overlay);
+    owner.uid = 70001;
+    assert_int_equal(overlay_create(bench->overlay, bench->image, NULL, 1, owner, &err), -1);
+    assert_int_equal(err.code, ERROR_INTERNAL);
+    assert_int_equal(access(bench->overlay, F_OK), -1);
+}
+
 static void test_never_smaller_than_the_base(void **state)
 {
     struct bench *bench = *state;
     struct error err = ERROR_INIT;
     bench->image->virtual_size_bytes = UINT64_C(3) << 30;
-    assert_int_equal(overlay_create(bench->overlay, bench->image, 1, (gid_t)-1, &err), 0);
-    CLEANUP_FREE char *text = NULL;
-    const char *const argv[] = {"qemu-img", "info", "--output=json", bench->overlay, NULL};
-    assert_int_equal(process_run(argv, 20000, &text, &err), 0);
-    CLEANUP_JSON json_t *facts = document_parse(text, strlen(text), &err);
+    assert_int_equal(overlay_create(bench->overlay, bench->image, NULL, 1, OVERLAY_OWNER_NONE, &err), 0);
+    CLEANUP_JSON json_t *facts = disk_facts(bench->overlay);
     assert_int_equal(json_integer_value(json_object_get(facts, "virtual-size")), INT64_C(3) << 30);
 }
 
@@ -86,7 +135,7 @@ static void test_existing_path_is_refused(void **state)
     struct bench *bench = *state;
     struct error err = ERROR_INIT;
     fixture_write(bench->overlay, "precious", 8);
-    assert_int_equal(overlay_create(bench->overlay, bench->image, 1, (gid_t)-1, &err), -1);
+    assert_int_equal(overlay_create(bench->overlay, bench->image, NULL, 1, OVERLAY_OWNER_NONE, &err), -1);
     assert_int_equal(err.code, ERROR_INTERNAL);
     CLEANUP_FREE char *kept = NULL;
     assert_int_equal(file_read(bench->overlay, 100, &kept, NULL, &err), 0);
@@ -95,7 +144,7 @@ static void test_existing_path_is_refused(void **state)
     CLEANUP_FREE char *elsewhere = fixture_path(&bench->fixture, "elsewhere");
     unlink(bench->overlay);
     assert_int_equal(symlink(elsewhere, bench->overlay), 0);
-    assert_int_equal(overlay_create(bench->overlay, bench->image, 1, (gid_t)-1, &err), -1);
+    assert_int_equal(overlay_create(bench->overlay, bench->image, NULL, 1, OVERLAY_OWNER_NONE, &err), -1);
     assert_int_equal(access(elsewhere, F_OK), -1);
 }
 
@@ -104,7 +153,7 @@ static void test_nothing_is_left_after_a_failure(void **state)
     struct bench *bench = *state;
     struct error err = ERROR_INIT;
     unlink(bench->image->parts[IMAGE_DISK].path);
-    assert_int_equal(overlay_create(bench->overlay, bench->image, 1, (gid_t)-1, &err), -1);
+    assert_int_equal(overlay_create(bench->overlay, bench->image, NULL, 1, OVERLAY_OWNER_NONE, &err), -1);
     assert_int_equal(err.code, ERROR_INTERNAL);
     assert_non_null(strstr(err.text, "qemu-img"));
     assert_int_equal(access(bench->overlay, F_OK), -1);
@@ -122,7 +171,7 @@ static void test_no_room(void **state)
         print_message("a tmpfs cannot be mounted here (not root): ");
         skip();
     }
-    int result = overlay_create(overlay, bench->image, 40, (gid_t)-1, &err);
+    int result = overlay_create(overlay, bench->image, NULL, 40, OVERLAY_OWNER_NONE, &err);
     bool left = access(overlay, F_OK) == 0;
     umount(small);
     assert_int_equal(result, -1);
@@ -143,6 +192,8 @@ int main(void)
 #define WITH_BENCH(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         WITH_BENCH(test_overlay),
+        WITH_BENCH(test_on_a_golden_disk),
+        WITH_BENCH(test_given_to_one_uid),
         WITH_BENCH(test_never_smaller_than_the_base),
         WITH_BENCH(test_existing_path_is_refused),
         WITH_BENCH(test_nothing_is_left_after_a_failure),

@@ -1,0 +1,135 @@
+/* The berth's golden state: made of a guest that no tenant touched, and guests that start from it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "guest/guest.h"
+#include "image/golden.h"
+#include "image/overlay.h"
+#include "lease/berth.h"
+
+enum {
+    SAVE_TIMEOUT_MS = 120000,   /* memory is written as fast as the disk takes it */
+    RESTORE_TIMEOUT_MS = 60000, /* and read back */
+    USABLE_TIMEOUT_MS = 15000,  /* a restored guest draws and speaks at once, or it is of no use */
+};
+
+static struct golden_key key_of(const struct leases *leases, const struct berth *berth,
+                                const struct berth_source *source)
+{
+    const struct lease_shape *shape = &berth->record.shape;
+    struct golden_key key = {
+        .libvirt_version = source->facts.libvirt_version,
+        .qemu_version = source->facts.qemu_version,
+        .kvm = leases->options.config->accel == ACCEL_KVM,
+        .vcpu = shape->vcpu,
+        .mem_mib = shape->mem_gib * 1024,
+        .disk_gib = shape->disk_gib,
+    };
+    memcpy(key.image_digest, source->image->manifest_sha256, sizeof key.image_digest);
+    snprintf(key.machine, sizeof key.machine, "%s", source->facts.machine);
+    memcpy(key.uuid, berth->uuid, sizeof key.uuid);
+    if (key.kvm)
+        golden_host_cpu(key.cpu);
+    return key;
+}
+
+int berth_check_golden(struct leases *leases, const struct berth *berth, const struct berth_source *source,
+                       struct error *err)
+{
+    struct golden_key key = key_of(leases, berth, source);
+    return golden_check(leases->golden, berth->name, &key, leases->verified, err);
+}
+
+/* One that is doubtful is not asked again. */
+static void drop(struct leases *leases, const struct berth *berth)
+{
+    struct error err = ERROR_INIT;
+    if (golden_drop(leases->golden, berth->name, &err) < 0)
+        log_warning("lease", "%s: %s", berth->name, err.text);
+}
+
+int berth_save_golden(struct leases *leases, struct berth *berth, struct error *err)
+{
+    int64_t began_ms = clock_monotonic_ms();
+    CLEANUP(berth_source_clear) struct berth_source source;
+    CLEANUP_FREE char *state = golden_state(leases->golden, berth->name);
+    drop(leases, berth);
+    if (berth_source_open(leases, berth, &source, err) < 0)
+        return -1;
+    struct golden_key key = key_of(leases, berth, &source);
+    if (guest_save(leases->options.hypervisor, berth->uuid, state, SAVE_TIMEOUT_MS, err) < 0)
+        return -1;
+    fault_point("prepare.saved");
+    if (golden_keep(leases->golden, berth->name, &key, berth->overlay, leases->verified, err) < 0) {
+        drop(leases, berth);
+        return -1;
+    }
+    log_info("lease", "%s: its golden state was made in %lld ms", berth->name,
+             (long long)(clock_monotonic_ms() - began_ms));
+    return 0;
+}
+
+/* The domain runs when it returns 0, on files that are still those that were checked. */
+static int start_from_golden(struct leases *leases, struct berth *berth, const struct berth_source *source,
+                             struct error *err)
+{
+    struct guest_spec spec;
+    CLEANUP_FREE char *disk = golden_disk(leases->golden, berth->name);
+    CLEANUP_FREE char *state = golden_state(leases->golden, berth->name);
+    berth_spec(leases, berth, source, &spec);
+    spec.golden = disk;
+    if (overlay_create(berth->overlay, source->image, disk, berth->record.shape.disk_gib,
+                       guest_spec_owner(&spec), err) < 0 ||
+        guest_restore(leases->options.hypervisor, &spec, state, RESTORE_TIMEOUT_MS, err) < 0)
+        return -1;
+    fault_point("claim.restored");
+    return image_recheck(source->image, err) < 0 ? -1 : berth_check_golden(leases, berth, source, err);
+}
+
+static int wait_usable(struct leases *leases, struct berth *berth, const struct image *image,
+                       struct berth_guest *guest, struct error *err)
+{
+    int64_t deadline_ms = clock_deadline(USABLE_TIMEOUT_MS);
+    guest->display = berth_open_display(leases, berth, deadline_ms, err);
+    if (!guest->display || guest_agent_wait(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
+        return -1;
+    CLEANUP_FRAME struct display_frame *fresh =
+        display_wait_drawn(guest->display, image->display_width, image->display_height, deadline_ms, err);
+    return fresh ? 0 : -1;
+}
+
+int berth_restore(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+{
+    CLEANUP(berth_source_clear) struct berth_source source;
+    if (berth_source_open(leases, berth, &source, err) < 0)
+        return -1;
+    pthread_mutex_lock(&berth->mutex);
+    berth->record.helper = source.image->input_helper;
+    pthread_mutex_unlock(&berth->mutex);
+    if (berth_check_golden(leases, berth, &source, err) < 0 ||
+        start_from_golden(leases, berth, &source, err) < 0 ||
+        wait_usable(leases, berth, source.image, guest, err) < 0) {
+        if (err->code != ERROR_NO_CAPACITY)
+            drop(leases, berth);
+        return -1;
+    }
+    guest->image = TAKE(source.image);
+    return 0;
+}
+
+int leases_sweep_golden(struct leases *leases, struct error *err)
+{
+    CLEANUP_FREE char *prefix = text_format("berth-%.8s-", leases->options.node_id);
+    CLEANUP_FREE const char **keep = calloc(leases->count + 1, sizeof *keep);
+    size_t count = 0;
+    if (!keep)
+        abort();
+    for (size_t i = 0; i < leases->offered && leases->warm == WARM_DISK; i++)
+        keep[count++] = leases->berths[i].name;
+    return golden_sweep(leases->golden, prefix, keep, count, err);
+}

@@ -127,7 +127,7 @@ static int carry_out_end(struct leases *leases, struct berth *berth, struct jour
 static void stop_occupancy(struct berth *berth, enum lease_reason reason)
 {
     berth->record.occupied_ms = berth_occupied_ms(berth);
-    berth->record.ended_ms = clock_realtime_ms();
+    berth->record.ended_ms = journal_reached_ms(&berth->record);
     berth->record.state = JOURNAL_ENDING;
     berth->record.reason = reason;
     berth_enter(berth, BERTH_ENDING, NULL);

@@ -439,12 +439,14 @@ class Node(Home):
     process = None
     port = None
     node_id = None
+    started = served = None  # monotonic: when it was executed last, and when it then answered first
 
     def start(self, *arguments, seconds=START_SECONDS, host="127.0.0.1"):
         """Starts `berth node up` and waits until it serves at `host`. Gives self."""
         self.log_path = os.path.join(self.state, "node.log")
         with open(self.log_path, "ab") as log:
             self.log_start = log.tell()
+            self.started = time.monotonic()
             self.process = subprocess.Popen([BINARY, "node", "up", *arguments], stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, env=self.environment(), preexec_fn=_die_with_parent)
 
@@ -453,9 +455,11 @@ class Node(Home):
                 raise AssertionError("the node ended with %d:\n%s" % (self.process.returncode, self.log()))
             return re.search(r"http://%s:(\d+)" % re.escape(host), self.log())
 
-        self.port = int(wait_for("the node says its address; its log:\n%s" % self.log(), address, seconds).group(1))
+        said = wait_for("the node says its address; its log:\n%s" % self.log(), address, seconds, 0.01)
+        self.port = int(said.group(1))
         self.api = Api(self.port, host=host)
-        wait_for("the node answers", lambda: self._answers(), 30)
+        wait_for("the node answers", lambda: self._answers(), 30, 0.01)
+        self.served = time.monotonic()
         self.node_id = self.api.get("/v1/eligibility").json()["nodeId"]
         return self
 
@@ -529,6 +533,30 @@ class Node(Home):
             sys.stderr.write("---- the node ended with %d; its log\n%s----\n" % (self.process.returncode, self.log()[-6000:]))
             self.process = None
         super().clean_up()
+
+
+class Faults:
+    """The table of a test that injects faults: str() is one line, and one for each kind before it."""
+
+    def __init__(self):
+        self.kinds = {}  # what the fault interrupted -> how often
+        self.survived = 0  # after which all held
+        self.lost = 0  # leases
+        self.recoveries_s = []  # from the node's execution until it was usable
+
+    def inject(self, kind):
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+
+    def recovered(self, seconds):
+        self.recoveries_s.append(seconds)
+
+    def __str__(self):
+        lines = ["%4d  %s" % (count, kind) for kind, count in sorted(self.kinds.items())]
+        times = [1000 * seconds for seconds in sorted(self.recoveries_s)] or [0]
+        lines.append("faults injected %d  survived %d  leases lost %d  recovery p50 %.0f ms  p99 %.0f ms" % (
+            sum(self.kinds.values()), self.survived, self.lost, times[len(times) // 2],
+            times[min(len(times) - 1, int(len(times) * 0.99))]))
+        return "\n".join(lines)
 
 
 class LiveTest(unittest.TestCase):

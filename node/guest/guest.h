@@ -41,6 +41,20 @@ int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout
 int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
 
 /*
+ * Makes a guest that was started for nobody (lease "" in its metadata) the lease's: its metadata names the
+ * lease, and its vCPUs go on if they stood. Both ids are as in guest_spec.
+ */
+int guest_claim(struct hypervisor *hypervisor, const char *uuid, const char *node_id, const char *lease_id,
+                int64_t timeout_ms, struct error *err);
+
+/* How much CPU time QEMU has used for the guest since its start, microseconds. */
+int guest_cpu_time(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, int64_t *cpu_us,
+                   struct error *err);
+
+/* Sets the guest's clock to the host's, through its agent. */
+int guest_set_clock(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+
+/*
  * Inspects a guest that an earlier run of the node has started, as guest_start() does. spec: what is known of
  * it by the record alone (name, uuid, node_id, lease_id, kvm, system, vcpu, mem_mib, overlay, console_log);
  * what an image and a hypervisor decided then is taken from the domain itself, the image's files from

@@ -60,18 +60,21 @@ bool berth_undo(struct leases *leases, struct berth *berth, const char *why)
         return false;
 
     bool undone = berth_take_down(leases, berth, &err) == 0 &&
-                  journal_remove(&leases->journal, berth->record.id, &err) == 0;
+                  (!berth->record.id[0] || journal_remove(&leases->journal, berth->record.id, &err) == 0);
     if (!undone)
-        log_error("lease", "after a failed create: %s", err.text);
+        log_error("lease", "a guest that nobody got: %s", err.text);
     pthread_mutex_lock(&berth->mutex);
     berth->acting = false;
     if (why)
         snprintf(berth->reason, sizeof berth->reason, "%.250s", why);
+    bool failed = berth->reason[0];
     if (!undone && berth->state != BERTH_ENDING)
         berth_enter(berth, BERTH_ENDING, NULL);
     pthread_mutex_unlock(&berth->mutex);
     if (undone)
-        berth_leave(leases, berth, BERTH_FAILED); /* from here on its record may be another create's */
+        berth_leave(leases, berth,
+                    failed ? BERTH_FAILED
+                           : BERTH_EMPTY); /* from here on its record may be another create's */
     return undone;
 }
 
@@ -159,6 +162,7 @@ int berth_end(struct leases *leases, struct berth *berth, const char *id, enum l
         return -1;
     }
     hypervisor_release(leases->options.hypervisor);
+    keeper_wake(leases); /* for the next guest */
     journal_receipt(&record, receipt);
     audit_write(leases->options.audit, "lease_ended",
                 json_pack("{s:s, s:s, s:I}", "lease", id, "reason", lease_reason_word(record.reason),

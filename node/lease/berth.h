@@ -1,9 +1,15 @@
 /*
  * One berth and the way of a guest through it. Private to lease/.
  *
- *     empty -> preparing -> leased -> ending -> empty          (ready belongs to prepared guests)
- *                 |                     ^
- *                 +-- failure: undone --+-> empty, the reason kept
+ *     empty -> preparing -> ready -> preparing -> leased -> ending -> empty
+ *                 |  |        |          ^
+ *                 |  |        +----------|---> ending -> empty      stale, dead, or not wanted any more
+ *                 |  +-------------------+                          a cold guest, or a create that waited
+ *                 +-- failure: undone -----> failed, the reason kept
+ *
+ * Ready is a guest that no tenant has touched, prepared by the keeper for whoever comes next (ready.c); the
+ * create that takes it passes through preparing again. Preparing says in `spare` whether it is for nobody
+ * yet.
  *
  * Lock order: leases.mutex, then berth.mutex. Neither is held over a call to libvirt, the display, the disk
  * or the journal: a step takes the lock, changes the state, lets go, acts, and takes it again to say how it
@@ -13,11 +19,26 @@
 #ifndef BERTHOS_LEASE_BERTH_H
 #define BERTHOS_LEASE_BERTH_H
 
+#include "image/image.h"
 #include "lease/journal.h"
 #include "lease/leases.h"
 #include "view/view.h"
 
 enum berth_state { BERTH_EMPTY, BERTH_PREPARING, BERTH_READY, BERTH_LEASED, BERTH_ENDING, BERTH_FAILED };
+
+/* A usable guest, as far as it is not the domain itself. */
+struct berth_guest {
+    struct image *image;     /* that it was started from; owned */
+    struct display *display; /* owned; NULL while it is saved on disk */
+};
+
+/* A guest that waits for a lease; see ready.c. */
+struct berth_prepared {
+    const char *how; /* static: "ram", paused; "disk", saved; NULL: there is none */
+    struct lease_shape shape;
+    struct berth_guest guest;
+    int64_t since_ms; /* monotonic: when it got ready */
+};
 
 /* What the assist of a berth's display knows; see assist.c. */
 struct berth_assist {
@@ -51,7 +72,12 @@ struct berth {
     struct berth_view *view;         /* while leased; owned */
     int users;                       /* calls inside the display */
     bool acting;                     /* a thread is ending the guest now */
-    bool cancelled;                  /* the create under way is to give up */
+    bool cancelled;                  /* the create or preparation under way is to give up */
+    bool spare;                      /* preparing: it is for nobody yet */
+    int awaited;                     /* creates that wait for the spare guest */
+    struct berth_prepared prepared;  /* while ready, and while a create takes it over */
+    int failures;                    /* preparations that went wrong in a row */
+    int64_t prepare_ms;              /* monotonic: the keeper prepares no guest before */
 };
 
 struct leases {
@@ -61,9 +87,10 @@ struct leases {
     size_t count;          /* of berths */
     size_t offered;        /* the first so many take new leases */
     pthread_mutex_t mutex; /* guards parked, stopping and who takes which berth */
+    enum config_warm warm; /* how guests are prepared; fixed */
     bool parked;
     bool stopping;
-    int enders;           /* threads of the keeper that end a lease */
+    int jobs;             /* threads of the keeper that end a lease or prepare a guest */
     int64_t compacted_ms; /* monotonic: when the journal was compacted last */
     pthread_t keeper;
     bool keeper_started;
@@ -78,11 +105,66 @@ void berth_enter(struct berth *berth, enum berth_state state, const char *phase)
 void berth_leave(struct leases *leases, struct berth *berth, enum berth_state state);
 
 /*
- * Starts a guest for the berth's record and returns when it is usable; `display` is then open. The berth is
- * preparing and this thread its owner. What is there after a failure berth_undo() takes away. Shows its
- * phases on the berth.
+ * Starts a guest for the berth's record and returns when it is usable. The berth is preparing and this thread
+ * its owner. What is there after a failure berth_undo() takes away. Shows its phases on the berth. *guest is
+ * *owned*: berth_guest_clear().
  */
-int berth_bring_up(struct leases *leases, struct berth *berth, struct display **display, struct error *err);
+int berth_bring_up(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err);
+
+/* Closes the display, which nobody else knows of, and frees. An empty one is fine. */
+void berth_guest_clear(struct berth_guest *guest);
+#define CLEANUP_GUEST CLEANUP(berth_guest_clear)
+
+/* Shows the next phase; fails when the create was cancelled meanwhile. phase: static. */
+int berth_enter_phase(struct berth *berth, const char *phase, struct error *err);
+
+/*
+ * Takes a berth for a create of this shape: one with a guest prepared for it, else one whose guest is just
+ * being prepared (it waits for that), else a free one. What is prepared stays in berth->prepared for
+ * berth_claim(). NULL with ERROR_UNPARKED, ERROR_LEASE_LIVE, what lease_request_check() says, or
+ * ERROR_GUEST_FAILED. The record then belongs to this thread.
+ */
+struct berth *berth_take(struct leases *leases, const struct lease_request *request,
+                         const struct lease_shape *shape, struct error *err);
+
+/* Makes the berth, which is free or ready, this thread's, to prepare a guest for a lease or for nobody yet.
+ * With berth.mutex held. */
+void berth_begin(struct leases *leases, struct berth *berth, bool spare);
+
+/* Puts a berth back that berth_take() gave: ready again, or empty. */
+void berth_put_back(struct leases *leases, struct berth *berth);
+
+/* Waits, bounded, where every berth is taken but one of them is being freed. */
+void berth_await_ending(struct leases *leases);
+
+/* Whether the guest that is prepared in the berth has this shape. The berth is this thread's. */
+bool berth_is_prepared(const struct berth *berth, const struct lease_shape *shape);
+
+/*
+ * Makes the prepared guest that of the berth's record: it runs, and *guest is usable, *owned*. On failure
+ * nothing of it is left, berth->prepared is empty, and the caller may bring a guest up.
+ */
+int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err);
+
+/* Takes the prepared guest away. The berth is this thread's (preparing). */
+int berth_drop_prepared(struct leases *leases, struct berth *berth, struct error *err);
+
+/*
+ * Looks after a berth that holds no lease: prepares a guest where there is to be one, and replaces one that
+ * is dead, stale or not wanted. Returns the monotonic time at which it must be looked at again. For the
+ * keeper.
+ */
+int64_t berth_look_after_spare(struct leases *leases, struct berth *berth);
+
+/* Runs work(job) on a thread of its own, which leases_stop() waits for; job is freed after it. */
+struct berth_job {
+    struct leases *leases;
+    struct berth *berth;
+    enum lease_reason reason;
+    char id[LEASE_ID_SIZE];
+};
+void keeper_start_job(struct leases *leases, const char *name, void (*work)(const struct berth_job *job),
+                      const struct berth_job *job);
 
 /* A lease's guest view, and what it reaches the lease by. */
 struct berth_view {
@@ -122,12 +204,11 @@ void berth_leave_display(struct berth *berth, struct display *display);
 int berth_reopen_display(struct leases *leases, struct berth *berth, struct display **display,
                          struct error *err);
 
+/* Whether libvirt says that the berth's guest is not there any more; false when it does not answer. */
+bool berth_guest_is_gone(struct leases *leases, const struct berth *berth);
+
 /* Removes whatever there is of the berth's guest: domain (seen to be gone), overlay, console log. */
 int berth_take_down(struct leases *leases, struct berth *berth, struct error *err);
-
-/* A session with the display of the berth's guest. *Owned*. */
-struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
-                                   struct error *err);
 
 /* The display's users are woken and waited for; then nobody else can reach it, and it is closed. */
 void berth_close_display(struct berth *berth);
@@ -155,10 +236,10 @@ void berth_set_paused(struct berth *berth, const char *why);
 void berth_ask_paused(struct leases *leases, struct berth *berth);
 
 /*
- * Undoes a create: nothing of its guest remains, then its record goes and the berth is free (failed, with the
- * reason). Where the guest does not go the berth is ending, and the keeper calls again. The berth is
- * preparing or ending and its lease was never live. Returns whether it is done; false while another thread
- * does it.
+ * Undoes a create or a preparation: nothing of its guest remains, then its record goes and the berth is free
+ * (failed where there is a reason, given here or before). Where the guest does not go the berth is ending,
+ * and the keeper calls again. The berth is preparing or ending and its lease was never live. Returns whether
+ * it is done; false while another thread does it.
  */
 bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
 
@@ -188,7 +269,8 @@ int64_t berth_occupied_ms(const struct berth *berth);
 int berth_end(struct leases *leases, struct berth *berth, const char *id, enum lease_reason reason,
               struct lease_receipt *receipt, struct error *err);
 
-/* The thread that ends what expired or died and stamps the journal; it sleeps while no lease is live. */
+/* The thread that ends what expired or died, stamps the journal and sees to prepared guests; it sleeps while
+ * there is nothing to do. */
 int keeper_start(struct leases *leases, struct error *err);
 void keeper_wake(struct leases *leases);
 

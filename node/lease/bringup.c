@@ -20,8 +20,7 @@
 
 enum { LIBVIRT_TIMEOUT_MS = 15000, START_TIMEOUT_MS = 60000, REOPEN_PAUSE_MS = 100 };
 
-/* Shows the next phase; fails when the create was cancelled meanwhile. */
-static int enter_phase(struct berth *berth, const char *phase, struct error *err)
+int berth_enter_phase(struct berth *berth, const char *phase, struct error *err)
 {
     LOCK_SCOPE(&berth->mutex);
     if (berth->cancelled)
@@ -104,7 +103,7 @@ static struct display *open_drawn(struct leases *leases, struct berth *berth, co
                 : NULL;
         if (drawn)
             return TAKE(display);
-        if (!may_open_again(leases, berth, deadline_ms) || enter_phase(berth, "boot", err) < 0)
+        if (!may_open_again(leases, berth, deadline_ms) || berth_enter_phase(berth, "boot", err) < 0)
             return NULL;
         log_info("lease", "%s: opening the display again: %s", berth->name, err->text);
         clock_sleep_ms(REOPEN_PAUSE_MS);
@@ -115,16 +114,16 @@ static struct display *open_drawn(struct leases *leases, struct berth *berth, co
 static int wait_usable(struct leases *leases, struct berth *berth, const struct image *image,
                        int64_t deadline_ms, struct display **opened, struct error *err)
 {
-    if (enter_phase(berth, "boot", err) < 0)
+    if (berth_enter_phase(berth, "boot", err) < 0)
         return -1;
     CLEANUP(cleanup_display) struct display *display = open_drawn(leases, berth, image, deadline_ms, err);
     if (!display)
         return error_prefix(err, "the guest drew nothing in time");
     fault_point("create.display");
-    if (enter_phase(berth, "desktop", err) < 0 ||
+    if (berth_enter_phase(berth, "desktop", err) < 0 ||
         guest_agent_wait(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
         return -1;
-    if (enter_phase(berth, "first frame", err) < 0)
+    if (berth_enter_phase(berth, "first frame", err) < 0)
         return -1;
     CLEANUP_FRAME struct display_frame *fresh =
         display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err);
@@ -149,7 +148,17 @@ static void log_console(const struct berth *berth)
     log_warning("lease", "the guest's console ended with: %s", tail);
 }
 
-int berth_bring_up(struct leases *leases, struct berth *berth, struct display **display, struct error *err)
+void berth_guest_clear(struct berth_guest *guest)
+{
+    struct display *display = TAKE(guest->display);
+    if (display) {
+        display_shutdown(display);
+        display_close(display);
+    }
+    image_free(TAKE(guest->image));
+}
+
+int berth_bring_up(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
 {
     const struct config *config = leases->options.config;
     int64_t deadline_ms = clock_deadline(config->start_timeout_seconds * 1000);
@@ -166,9 +175,11 @@ int berth_bring_up(struct leases *leases, struct berth *berth, struct display **
     int up = define(leases, berth, image, &facts, err);
     hypervisor_facts_clear(&facts);
     if (up == 0)
-        up = wait_usable(leases, berth, image, deadline_ms, display, err);
-    if (up == 0)
+        up = wait_usable(leases, berth, image, deadline_ms, &guest->display, err);
+    if (up == 0) {
+        guest->image = TAKE(image);
         return 0;
+    }
 
     log_console(berth);
     /* What the display or the image said about it is of no other use to the caller: the guest failed. */

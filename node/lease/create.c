@@ -11,96 +11,39 @@
 #include "guest/guest.h"
 #include "lease/berth.h"
 
-/* How long a create waits for a berth that is being freed: a guest is gone within a second, usually, and one
- * that hangs after eleven. */
-enum { ENDING_WAIT_MS = 15000, DESTROY_TIMEOUT_MS = 20000 };
-
-/* With leases.mutex held: an empty berth, or NULL. */
-static struct berth *find_empty(struct leases *leases)
-{
-    for (size_t i = 0; i < leases->offered; i++) {
-        LOCK_SCOPE(&leases->berths[i].mutex);
-        if (leases->berths[i].state == BERTH_EMPTY || leases->berths[i].state == BERTH_FAILED)
-            return &leases->berths[i];
-    }
-    return NULL;
-}
+enum { DESTROY_TIMEOUT_MS = 20000 };
 
 static int64_t given(int64_t value, int64_t otherwise)
 {
     return value == -1 ? otherwise : value;
 }
 
-/* With leases.mutex held: a berth whose guest is about to be gone, or NULL. */
-static struct berth *find_ending(struct leases *leases)
+static struct lease_shape shape_of(const struct config *config, const struct lease_request *request)
 {
-    for (size_t i = 0; i < leases->offered; i++) {
-        LOCK_SCOPE(&leases->berths[i].mutex);
-        if (leases->berths[i].state == BERTH_ENDING)
-            return &leases->berths[i];
-    }
-    return NULL;
+    return (struct lease_shape){given(request->vcpu, config->vcpu), given(request->mem_gib, config->mem_gib),
+                                given(request->disk_gib, config->disk_gib)};
 }
 
-/*
- * Waits a while where every berth is taken but one of them is being freed. Before anything is refused:
- * libvirt may be so busy with a guest that does not go that the doctor gets no answer from it.
- */
-static void await_ending(struct leases *leases)
+/* Whether a guest can be had for the request: the one that is prepared, or one that fits on this host. */
+static int see_to_fit(struct leases *leases, struct berth *berth, const struct lease_shape *shape,
+                      struct error *err)
 {
-    int64_t deadline_ms = clock_deadline(ENDING_WAIT_MS);
-    for (;;) {
-        pthread_mutex_lock(&leases->mutex);
-        struct berth *ending = find_empty(leases) ? NULL : find_ending(leases);
-        pthread_mutex_unlock(&leases->mutex);
-        if (!ending || clock_left_ms(deadline_ms) == 0)
-            return;
-        LOCK_SCOPE(&ending->mutex);
-        while (ending->state == BERTH_ENDING)
-            if (!sync_cond_wait(&ending->changed, &ending->mutex, deadline_ms))
-                break;
-    }
-}
-
-/* Takes a berth for a create; its record then belongs to this thread. */
-static struct berth *take_berth(struct leases *leases, struct error *err)
-{
-    LOCK_SCOPE(&leases->mutex);
-    if (!leases->parked || leases->stopping) {
-        error_set(err, ERROR_UNPARKED,
-                  "the node accepts no new leases now; its operator can change that: berth park");
-        return NULL;
-    }
-    struct berth *berth = find_empty(leases);
-    if (!berth) {
-        error_set(err, ERROR_LEASE_LIVE, "every berth of this node is taken by a lease; %s",
-                  find_ending(leases) ? "one is being ended: ask again in some seconds" : "end it or wait");
-        return NULL;
-    }
-    LOCK_SCOPE(&berth->mutex);
-    berth->record = (struct journal_record){.state = JOURNAL_CREATING, .berth = berth->n};
-    berth->cancelled = false;
-    berth->paused = NULL;
-    berth->reason[0] = '\0';
-    holds_forget(berth->holds);
-    hypervisor_hold(leases->options.hypervisor); /* until the berth is empty again */
-    berth_enter(berth, BERTH_PREPARING, "define");
-    return berth;
+    if (berth_is_prepared(berth, shape))
+        return 0;
+    if (berth_drop_prepared(leases, berth, err) < 0)
+        return -1;
+    return doctor_shape_fits(leases->options.config, leases->options.hypervisor, shape, err);
 }
 
 /* The checks that come after "is a berth free" in CONTRACT.md section 3; fills the record when they pass. */
 static int fill_record(struct leases *leases, struct berth *berth, const struct lease_request *request,
-                       const struct pairing_grant *grant, struct error *err)
+                       const struct lease_shape *shape, const struct pairing_grant *grant, struct error *err)
 {
-    const struct config *config = leases->options.config;
-    struct lease_shape shape = {given(request->vcpu, config->vcpu), given(request->mem_gib, config->mem_gib),
-                                given(request->disk_gib, config->disk_gib)};
-    if (lease_request_check(request, err) < 0 ||
-        doctor_shape_fits(config, leases->options.hypervisor, &shape, err) < 0)
+    if (lease_request_check(request, err) < 0 || see_to_fit(leases, berth, shape, err) < 0)
         return -1;
     LOCK_SCOPE(&berth->mutex);
     struct journal_record *record = &berth->record;
-    record->shape = shape;
+    record->shape = *shape;
     memcpy(record->id, "l_", 2);
     random_hex(record->id + 2, 16);
     memcpy(record->uuid, berth->uuid, sizeof record->uuid);
@@ -108,9 +51,22 @@ static int fill_record(struct leases *leases, struct berth *berth, const struct 
     return 0;
 }
 
+/* A usable guest for the berth's record: the prepared one, or, where that fails too, a cold one. */
+static int get_guest(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+{
+    struct error reason = ERROR_INIT;
+    if (berth->prepared.how) { /* ours alone while preparing */
+        if (berth_claim(leases, berth, guest, &reason) == 0)
+            return 0;
+        log_warning("lease", "%s: the prepared guest cannot be used, another is started: %s", berth->name,
+                    reason.text);
+    }
+    return berth_bring_up(leases, berth, guest, err);
+}
+
 /* The berth's guest is usable: from here on it is a lease. */
 static int go_live(struct leases *leases, struct berth *berth, const struct lease_request *request,
-                   struct display *display, struct error *err)
+                   struct berth_guest *guest, struct error *err)
 {
     int64_t max_s = leases->options.config->max_lease_seconds;
     int64_t ttl_s = given(request->ttl_seconds, max_s ? max_s : -1);
@@ -129,48 +85,55 @@ static int go_live(struct leases *leases, struct berth *berth, const struct leas
         berth_view_free(view);
         return -1;
     }
-    LOCK_SCOPE(&berth->mutex);
-    berth->record = record;
-    berth->since_boot_ms = now_boot_ms;
-    berth->expires_boot_ms = expires_boot_ms;
-    berth->display = display;
-    display_set_paused(display, berth->paused); /* an event while it was not the berth's yet */
-    berth->view = view;
-    berth_enter(berth, BERTH_LEASED, NULL);
-    return 0;
+    pthread_mutex_lock(&berth->mutex);
+    bool cancelled = berth->cancelled;
+    if (!cancelled) {
+        berth->record = record;
+        berth->since_boot_ms = now_boot_ms;
+        berth->expires_boot_ms = expires_boot_ms;
+        berth->display = TAKE(guest->display);
+        display_set_paused(berth->display, berth->paused); /* an event while it was not the berth's yet */
+        berth->view = TAKE(view);
+        berth_enter(berth, BERTH_LEASED, NULL);
+    }
+    pthread_mutex_unlock(&berth->mutex);
+    if (!cancelled)
+        return 0;
+    berth_view_end(view, REASON_GRACEFUL);
+    berth_view_free(view);
+    return error_set(err, ERROR_GUEST_FAILED, "the create was cancelled");
 }
 
 int leases_create(struct leases *leases, const struct lease_request *request,
                   const struct pairing_grant *grant, struct lease_document *lease, struct error *err)
 {
     struct eligibility_answer report;
-    await_ending(leases);
+    struct lease_shape shape = shape_of(leases->options.config, request);
+    berth_await_ending(leases);
     eligibility_check(leases->options.eligibility, &report);
     json_decref(report.document);
     if (!report.ok)
         return error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", report.why);
-    struct berth *berth = take_berth(leases, err);
+    struct berth *berth = berth_take(leases, request, &shape, err);
     if (!berth)
         return -1;
-    if (fill_record(leases, berth, request, grant, err) < 0) {
-        berth_leave(leases, berth, BERTH_EMPTY);
+    if (fill_record(leases, berth, request, &shape, grant, err) < 0) {
+        berth_put_back(leases, berth);
+        keeper_wake(leases);
         return -1;
     }
 
-    struct display *display = NULL;
+    CLEANUP_GUEST struct berth_guest guest = {0};
     fault_point("create.taken");
     int made = journal_write(&leases->journal, &berth->record, err);
     fault_point("create.journalled");
     if (made == 0)
-        made = berth_bring_up(leases, berth, &display, err);
+        made = get_guest(leases, berth, &guest, err);
     if (made == 0)
-        made = go_live(leases, berth, request, display, err);
-    if (made < 0 && display) {
-        display_shutdown(display);
-        display_close(display);
-    }
+        made = go_live(leases, berth, request, &guest, err);
     if (made < 0) {
         log_warning("lease", "%s was not created: %s", berth->record.id, err->text);
+        berth_guest_clear(&guest);
         berth_undo(leases, berth, err->text);
         keeper_wake(leases); /* to go on trying, where something of it is left */
         return -1;
@@ -201,8 +164,8 @@ bool berth_cancel_create(struct leases *leases, struct berth *berth, const char 
         LOCK_SCOPE(&berth->mutex);
         if (berth->state == BERTH_PREPARING)
             sync_cond_wait(&berth->changed, &berth->mutex, clock_deadline(200));
-        preparing = berth->state == BERTH_PREPARING;
         cancelled = berth->cancelled; /* false: it was live before it could be told */
+        preparing = cancelled && berth->state == BERTH_PREPARING; /* and not another's by now */
     }
     return cancelled;
 }

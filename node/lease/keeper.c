@@ -1,5 +1,5 @@
 /* What happens to leases without anybody asking: expiry, a guest that died, stamps of occupancy, ends to
- * retry. */
+ * retry, guests to prepare. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -38,8 +38,7 @@ static void stamp(struct leases *leases, struct berth *berth)
     pthread_cond_broadcast(&berth->changed);
 }
 
-/* Whether the guest has really stopped, as far as libvirt answers. */
-static bool is_gone(struct leases *leases, const struct berth *berth)
+bool berth_guest_is_gone(struct leases *leases, const struct berth *berth)
 {
     struct error err = ERROR_INIT;
     enum guest_state state;
@@ -65,54 +64,55 @@ static void mend_paused(struct leases *leases, struct berth *berth)
         log_warning("lease", "%s: %s", berth->name, err.text);
 }
 
-struct end {
-    struct leases *leases;
-    struct berth *berth;
-    enum lease_reason reason;
-    char id[LEASE_ID_SIZE];
+struct job {
+    struct berth_job job;
+    void (*work)(const struct berth_job *job);
 };
 
-static void *run_end(void *argument)
+static void *run_job(void *argument)
 {
-    struct end *end = argument;
-    struct leases *leases = end->leases;
-    struct lease_receipt receipt;
-    struct error err = ERROR_INIT;
-    pthread_mutex_lock(&end->berth->mutex);
-    bool never_live = end->berth->record.state == JOURNAL_CREATING;
-    pthread_mutex_unlock(&end->berth->mutex);
-    if (never_live)
-        berth_undo(leases, end->berth, NULL);
-    else
-        berth_end(leases, end->berth, end->id, end->reason, &receipt, &err);
-    free(end);
+    struct job *job = argument;
+    struct leases *leases = job->job.leases;
+    job->work(&job->job);
+    free(job);
     LOCK_SCOPE(&leases->mutex);
-    leases->enders--;
+    leases->jobs--;
     pthread_cond_broadcast(&leases->keeper_wake);
     return NULL;
 }
 
-/* Ends a lease on a thread of its own: a guest that takes long to go delays nobody else's end. */
-static void start_end(struct leases *leases, struct berth *berth, const char *id, enum lease_reason reason)
+void keeper_start_job(struct leases *leases, const char *name, void (*work)(const struct berth_job *job),
+                      const struct berth_job *given)
 {
     struct error err = ERROR_INIT;
     pthread_t thread;
-    struct end *end = malloc(sizeof *end);
-    if (!end)
-        return; /* the next look tries again */
-    *end = (struct end){leases, berth, reason, ""};
-    memcpy(end->id, id, sizeof end->id);
+    struct job *job = malloc(sizeof *job);
+    if (!job)
+        abort();
+    *job = (struct job){*given, work};
     pthread_mutex_lock(&leases->mutex);
-    leases->enders++;
+    leases->jobs++;
     pthread_mutex_unlock(&leases->mutex);
-    if (sync_thread_start(&thread, "lease-end", run_end, end, &err) == 0) {
+    if (sync_thread_start(&thread, name, run_job, job, &err) == 0) {
         pthread_detach(thread);
         return;
     }
     log_error("lease", "%s", err.text);
-    free(end);
-    LOCK_SCOPE(&leases->mutex);
-    leases->enders--;
+    run_job(job); /* late is better than never */
+}
+
+static void run_end(const struct berth_job *job)
+{
+    struct lease_receipt receipt;
+    struct error err = ERROR_INIT;
+    pthread_mutex_lock(&job->berth->mutex);
+    bool never_live = job->berth->record.state == JOURNAL_CREATING;
+    pthread_mutex_unlock(&job->berth->mutex);
+    if (never_live)
+        berth_undo(job->leases, job->berth, NULL);
+    else
+        berth_end(job->leases, job->berth, job->id, job->reason, &receipt, &err);
+    keeper_wake(job->leases);
 }
 
 /* Looks after one berth; returns the monotonic time at which it must be looked at again. */
@@ -127,21 +127,24 @@ static int64_t look_after(struct leases *leases, struct berth *berth)
     pthread_mutex_unlock(&berth->mutex);
 
     if (state != BERTH_LEASED && state != BERTH_ENDING)
-        return CLOCK_NEVER;
+        return berth_look_after_spare(leases, berth);
     if (acting)
         return clock_deadline(RETRY_EVERY_MS);
     /*
      * Asked each time: an event is lost with the connection that it would have come over, and that of the
      * last lease may come when the next lease's guest runs under the same UUID.
      */
-    bool gone = state == BERTH_LEASED && is_gone(leases, berth);
+    bool gone = state == BERTH_LEASED && berth_guest_is_gone(leases, berth);
     int64_t left_ms = expires_ms == CLOCK_NEVER ? CLOCK_NEVER : expires_ms - clock_boottime_ms();
     if (state == BERTH_LEASED && !gone && left_ms > 0) {
         stamp(leases, berth);
         mend_paused(leases, berth);
         return clock_deadline(left_ms < STAMP_EVERY_MS ? left_ms : STAMP_EVERY_MS);
     }
-    start_end(leases, berth, id, gone ? REASON_GUEST_DIED : REASON_EXPIRED);
+    /* on a thread of its own: a guest that takes long to go delays nobody else's end */
+    struct berth_job job = {leases, berth, gone ? REASON_GUEST_DIED : REASON_EXPIRED, ""};
+    memcpy(job.id, id, sizeof job.id);
+    keeper_start_job(leases, "lease-end", run_end, &job);
     return clock_deadline(RETRY_EVERY_MS);
 }
 
@@ -175,7 +178,7 @@ static void *keep(void *argument)
             if (!sync_cond_wait(&leases->keeper_wake, &leases->mutex, next_ms))
                 break;
     }
-    while (leases->enders > 0)
+    while (leases->jobs > 0)
         sync_cond_wait(&leases->keeper_wake, &leases->mutex, CLOCK_NEVER);
     pthread_mutex_unlock(&leases->mutex);
     return NULL;

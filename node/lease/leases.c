@@ -85,6 +85,7 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
     }
     leases->options = *options;
     leases->parked = true;
+    leases->warm = options->config->warm;
     pthread_mutex_init(&leases->mutex, NULL);
     sync_cond_init(&leases->keeper_wake);
     if (journal_open(&leases->journal, options->config->home, err) < 0 || open_berths(leases, err) < 0 ||
@@ -121,12 +122,30 @@ static bool berth_is_ending(struct berth *berth)
     return berth->state == BERTH_ENDING;
 }
 
+/* The guest that is ready goes: what a node that does not run has prepared is nobody's. */
+static void drop_ready(struct leases *leases, struct berth *berth)
+{
+    struct error err = ERROR_INIT;
+    pthread_mutex_lock(&berth->mutex);
+    bool ready = berth->state == BERTH_READY;
+    if (ready)
+        berth_begin(leases, berth, true);
+    pthread_mutex_unlock(&berth->mutex);
+    if (!ready)
+        return;
+    if (berth_drop_prepared(leases, berth, &err) < 0)
+        log_warning("lease", "%s: %s", berth->name, err.text);
+    berth_undo(leases, berth, NULL);
+}
+
 void leases_stop(struct leases *leases, bool end_leases)
 {
     pthread_mutex_lock(&leases->mutex);
-    leases->stopping = true;
+    leases->stopping = true; /* from here on no berth is taken */
     pthread_cond_signal(&leases->keeper_wake);
     pthread_mutex_unlock(&leases->mutex);
+    for (size_t i = 0; i < leases->count; i++)
+        berth_cancel_create(leases, &leases->berths[i], NULL);
     if (leases->keeper_started)
         pthread_join(leases->keeper, NULL);
     leases->keeper_started = false;
@@ -134,7 +153,7 @@ void leases_stop(struct leases *leases, bool end_leases)
         struct berth *berth = &leases->berths[i];
         struct lease_receipt receipt;
         struct error err = ERROR_INIT;
-        berth_cancel_create(leases, berth, NULL);
+        drop_ready(leases, berth);
         pthread_mutex_lock(&berth->mutex);
         bool held = berth->state == BERTH_LEASED || berth->state == BERTH_ENDING;
         bool undone = held && berth->record.state == JOURNAL_CREATING;
@@ -181,8 +200,11 @@ bool leases_parked(struct leases *leases)
 
 void leases_park(struct leases *leases)
 {
-    LOCK_SCOPE(&leases->mutex);
-    leases->parked = true;
+    {
+        LOCK_SCOPE(&leases->mutex);
+        leases->parked = true;
+    }
+    keeper_wake(leases); /* to prepare guests */
 }
 
 /* With leases.mutex held. */
@@ -191,7 +213,8 @@ static bool any_busy(struct leases *leases)
     for (size_t i = 0; i < leases->count; i++) {
         LOCK_SCOPE(&leases->berths[i].mutex);
         enum berth_state state = leases->berths[i].state;
-        if (state == BERTH_PREPARING || state == BERTH_LEASED || state == BERTH_ENDING)
+        if ((state == BERTH_PREPARING && !leases->berths[i].spare) || state == BERTH_LEASED ||
+            state == BERTH_ENDING)
             return true;
     }
     return false;
@@ -199,10 +222,13 @@ static bool any_busy(struct leases *leases)
 
 int leases_unpark(struct leases *leases, struct error *err)
 {
-    LOCK_SCOPE(&leases->mutex);
-    if (any_busy(leases))
+    pthread_mutex_lock(&leases->mutex);
+    bool busy = any_busy(leases);
+    leases->parked = busy && leases->parked;
+    pthread_mutex_unlock(&leases->mutex);
+    if (busy)
         return error_set(err, ERROR_LEASE_LIVE, "a lease is live; end it first, then unpark");
-    leases->parked = false;
+    keeper_wake(leases); /* prepared guests are of no use now */
     return 0;
 }
 

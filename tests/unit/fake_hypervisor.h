@@ -44,11 +44,11 @@ static struct {
     struct fake_domain domains[FAKE_DOMAINS];
     struct guest_watcher watcher;
     unsigned seed;
-    atomic_int holds;                    /* hypervisor_hold() less hypervisor_release() */
-    atomic_int start_faults;             /* of a hundred starts, how many fail */
-    atomic_int destroy_faults;           /* of a hundred */
-    atomic_int agent_faults;             /* of a hundred */
-    atomic_int starts, destroys, faults; /* counts */
+    atomic_int holds;                            /* hypervisor_hold() less hypervisor_release() */
+    atomic_int start_faults;                     /* of a hundred starts, how many fail */
+    atomic_int destroy_faults;                   /* of a hundred */
+    atomic_int agent_faults;                     /* of a hundred */
+    atomic_int starts, destroys, claims, faults; /* counts */
 } fake_host = {.mutex = PTHREAD_MUTEX_INITIALIZER, .seed = 1};
 
 /* Whether a fault of so many in a hundred happens now. */
@@ -191,6 +191,35 @@ int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeou
 {
     (void)hypervisor, (void)timeout_ms;
     return fake_set_paused(uuid, false, err);
+}
+
+int guest_claim(struct hypervisor *hypervisor, const char *uuid, const char *node_id, const char *lease_id,
+                int64_t timeout_ms, struct error *err)
+{
+    (void)hypervisor, (void)node_id, (void)timeout_ms;
+    LOCK_SCOPE(&fake_host.mutex);
+    struct fake_domain *domain = fake_find(uuid);
+    if (!domain)
+        return error_set(err, ERROR_NOT_FOUND, "there is no such fake domain");
+    if (domain->lease_id[0])
+        abort(); /* one guest for two leases */
+    snprintf(domain->lease_id, sizeof domain->lease_id, "%s", lease_id);
+    domain->paused = false;
+    fake_host.claims++;
+    return 0;
+}
+
+int guest_cpu_time(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, int64_t *cpu_us,
+                   struct error *err)
+{
+    (void)hypervisor, (void)uuid, (void)timeout_ms, (void)err;
+    *cpu_us = 0;
+    return 0;
+}
+
+int guest_set_clock(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+{
+    return guest_agent_ping(hypervisor, uuid, timeout_ms, err);
 }
 
 int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *image_dir,

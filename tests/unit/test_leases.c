@@ -58,15 +58,15 @@ static void close_leases(struct world *world, bool end)
     assert_int_equal(fake_host.holds, 0);
 }
 
-static struct world *new_world(void)
+static struct world *new_world(const char *warm)
 {
     struct error err = ERROR_INIT;
     struct world *world = calloc(1, sizeof *world);
     pthread_mutex_init(&world->mutex, NULL);
     CLEANUP_FREE char *toml = file_join(home, "node.toml");
     CLEANUP_FREE char *text = text_format("berths = %d\naccel = \"tcg\"\nstate_dir = \"%s/state\"\n"
-                                          "start_timeout_seconds = 20\n",
-                                          BERTHS, home);
+                                          "start_timeout_seconds = 20\nwarm = \"%s\"\n",
+                                          BERTHS, home, warm);
     assert_int_equal(file_write_atomic(toml, 0600, text, strlen(text), &err), 0);
     world->config = config_load(home, &err);
     assert_string_equal(err.text, "");
@@ -136,18 +136,27 @@ static void end(struct world *world, struct promise *promise)
     fail_msg("a lease does not end: %s", err.text);
 }
 
-/* What must hold whenever nothing is under way. */
+/* How many berths are in this state. */
+static size_t count_state(struct world *world, const char *state)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < leases_berths(world->leases); i++) {
+        struct berth_status status;
+        leases_status(world->leases, i, &status);
+        count += strcmp(status.state, state) == 0;
+    }
+    return count;
+}
+
+/* What must hold whenever nothing is under way but what the keeper does by itself. */
 static void check_world(struct world *world)
 {
     struct lease_document live[BERTHS];
     size_t count = leases_list(world->leases, &operator_grant, live, BERTHS);
-    size_t guests = 0;
-    for (size_t i = 0; i < leases_berths(world->leases); i++) {
-        struct berth_status status;
-        leases_status(world->leases, i, &status);
-        guests += strcmp(status.state, "leased") == 0 || strcmp(status.state, "ending") == 0;
-    }
-    assert_in_range(fake_domain_count(), count, guests); /* of an ending one there may be none already */
+    size_t others =
+        count_state(world, "ending") + count_state(world, "ready") + count_state(world, "preparing");
+    if (world->config->warm == WARM_OFF)
+        assert_in_range(fake_domain_count(), count, count + others); /* of an ending one there may be none */
     for (size_t i = 0; i < world->count; i++) {
         struct promise *promise = &world->promises[i];
         struct error err = ERROR_INIT;
@@ -189,25 +198,26 @@ static void await_quiet(struct world *world)
     for (int turn = 0; turn < 2000; turn++) {
         struct lease_document live[BERTHS];
         size_t count = leases_list(world->leases, &operator_grant, live, BERTHS);
-        size_t ending = 0;
-        for (size_t i = 0; i < leases_berths(world->leases); i++) {
-            struct berth_status status;
-            leases_status(world->leases, i, &status);
-            ending += strcmp(status.state, "ending") == 0;
-        }
-        if (!ending && fake_domain_count() == count)
+        size_t under_way = count_state(world, "ending") + count_state(world, "preparing");
+        if (under_way == 0 && fake_domain_count() == count + count_state(world, "ready"))
             return;
         clock_sleep_ms(10);
     }
     fail_msg("what ends does not come to its end");
 }
 
-static void any_order_of_events(void **state)
+static void await_ready(struct world *world, size_t count)
 {
-    (void)state;
+    for (int turn = 0; turn < 2000 && count_state(world, "ready") != count; turn++)
+        clock_sleep_ms(10);
+    assert_int_equal(count_state(world, "ready"), count);
+}
+
+static void any_order_of_events(const char *warm)
+{
     unsigned seed = 20261130;
     char uuid[37];
-    struct world *world = new_world();
+    struct world *world = new_world(warm);
     fake_host.start_faults = fake_host.agent_faults = 10;
     fake_host.destroy_faults = 5;
     for (int step = 0; step < 120; step++) {
@@ -235,6 +245,8 @@ static void any_order_of_events(void **state)
             fake_host.destroy_faults = 5;
             break;
         case 5:
+            if (leases_unpark(world->leases, &(struct error)ERROR_INIT) == 0 && rand_r(&seed) % 2)
+                clock_sleep_ms(5);
             leases_park(world->leases);
             break;
         }
@@ -246,6 +258,20 @@ static void any_order_of_events(void **state)
         end(world, &world->promises[i]);
     check_world(world);
     free_world(world);
+}
+
+static void any_order_cold(void **state)
+{
+    (void)state;
+    any_order_of_events("off");
+}
+
+static void any_order_prepared(void **state)
+{
+    (void)state;
+    int before = fake_host.claims;
+    any_order_of_events("ram");
+    assert_true(fake_host.claims > before);
 }
 
 /* --- many at once ---------------------------------------------------------------------------------- */
@@ -313,14 +339,13 @@ static void *work(void *argument)
     return NULL;
 }
 
-static void many_at_once(void **state)
+static void many_at_once(const char *warm)
 {
-    (void)state;
     enum { WORKERS = 6 };
     struct worker workers[WORKERS];
     pthread_t threads[WORKERS];
     atomic_int failures = 0;
-    struct world *world = new_world();
+    struct world *world = new_world(warm);
     fake_host.start_faults = fake_host.agent_faults = 5;
     fake_host.destroy_faults = 2;
     for (unsigned i = 0; i < WORKERS; i++) {
@@ -342,6 +367,18 @@ static void many_at_once(void **state)
     free_world(world);
 }
 
+static void many_at_once_cold(void **state)
+{
+    (void)state;
+    many_at_once("off");
+}
+
+static void many_at_once_prepared(void **state)
+{
+    (void)state;
+    many_at_once("ram");
+}
+
 /* --- single promises ------------------------------------------------------------------------------- */
 
 static void a_guest_that_does_not_go(void **state)
@@ -349,7 +386,7 @@ static void a_guest_that_does_not_go(void **state)
     (void)state;
     struct error err = ERROR_INIT;
     struct lease_receipt receipt;
-    struct world *world = new_world();
+    struct world *world = new_world("off");
     assert_true(create(world));
     struct promise *promise = &world->promises[0];
     fake_host.destroy_faults = 100;
@@ -368,7 +405,7 @@ static void a_guest_that_does_not_go(void **state)
 static void a_create_that_cannot_be_undone(void **state)
 {
     (void)state;
-    struct world *world = new_world();
+    struct world *world = new_world("off");
     fake_host.agent_faults = fake_host.destroy_faults = 100;
     assert_false(create(world));
     assert_int_equal(fake_domain_count(), 1);
@@ -387,7 +424,7 @@ static void a_create_that_cannot_be_undone(void **state)
 static void fewer_berths_than_leases(void **state)
 {
     (void)state;
-    struct world *world = new_world();
+    struct world *world = new_world("off");
     assert_true(create(world));
     assert_true(create(world));
     close_leases(world, false);
@@ -402,14 +439,116 @@ static void fewer_berths_than_leases(void **state)
     free_world(world);
 }
 
+/* --- prepared guests ------------------------------------------------------------------------------- */
+
+/* A request for one lease of this many vCPUs; -1 for the default. */
+static int request(struct world *world, const char *os, int64_t vcpu, struct lease_document *lease,
+                   struct error *err)
+{
+    struct lease_request request = {.os = os, .vcpu = vcpu, .mem_gib = -1, .disk_gib = -1, .ttl_seconds = -1};
+    return leases_create(world->leases, &request, &operator_grant, lease, err);
+}
+
+static void a_prepared_guest_is_taken(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct lease_document lease;
+    struct world *world = new_world("ram");
+    await_ready(world, BERTHS);
+    int starts = fake_host.starts, destroys = fake_host.destroys, claims = fake_host.claims;
+    /* what is refused costs no prepared guest */
+    assert_int_equal(request(world, "windows", -1, &lease, &err), -1);
+    assert_int_equal(err.code, ERROR_OS_REFUSED);
+    assert_int_equal(request(world, "linux", 0, &lease, &err), -1);
+    assert_int_equal(err.code, ERROR_BAD_SHAPE);
+    assert_int_equal(count_state(world, "ready"), BERTHS);
+    assert_int_equal(request(world, "linux", -1, &lease, &err), 0);
+    assert_int_equal(fake_host.claims, claims + 1);
+    assert_int_equal(fake_host.starts, starts);
+    assert_int_equal(fake_host.destroys, destroys);
+    assert_int_equal(count_state(world, "ready"), BERTHS - 1);
+    free_world(world);
+}
+
+static void another_shape_is_started_cold(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct lease_document lease;
+    struct world *world = new_world("ram");
+    await_ready(world, BERTHS);
+    int starts = fake_host.starts, claims = fake_host.claims;
+    assert_int_equal(request(world, "linux", 1, &lease, &err), 0);
+    assert_int_equal(lease.shape.vcpu, 1);
+    assert_int_equal(fake_host.claims, claims);
+    assert_int_equal(fake_host.starts, starts + 1);
+    free_world(world);
+}
+
+static void a_prepared_guest_that_dies_is_replaced(void **state)
+{
+    (void)state;
+    unsigned seed = 1;
+    char uuid[37];
+    struct world *world = new_world("ram");
+    await_ready(world, BERTHS);
+    int starts = fake_host.starts;
+    assert_true(any_domain(&seed, uuid));
+    fake_end(uuid);
+    for (int turn = 0; turn < 2000 && fake_host.starts == starts; turn++)
+        clock_sleep_ms(10);
+    await_ready(world, BERTHS);
+    assert_int_equal(fake_host.starts, starts + 1);
+    free_world(world);
+}
+
+static void a_node_that_takes_no_leases_prepares_none(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct world *world = new_world("ram");
+    await_ready(world, BERTHS);
+    assert_int_equal(leases_unpark(world->leases, &err), 0);
+    await_ready(world, 0);
+    await_quiet(world);
+    assert_int_equal(fake_domain_count(), 0);
+    leases_park(world->leases);
+    await_ready(world, BERTHS);
+    free_world(world);
+}
+
+/* A guest that was claimed and not yet live when the node died belongs to nobody. */
+static void nothing_prepared_outlives_the_node(void **state)
+{
+    (void)state;
+    struct world *world = new_world("ram");
+    await_ready(world, BERTHS);
+    assert_true(create(world));
+    close_leases(world, false);
+    assert_int_equal(fake_domain_count(), 1); /* the lease's, and no other */
+    open_leases(world);
+    check_world(world);
+    await_ready(world, BERTHS - 1);
+    end(world, &world->promises[0]);
+    free_world(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(any_order_of_events, make_home, remove_home),
-        cmocka_unit_test_setup_teardown(many_at_once, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(any_order_cold, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(any_order_prepared, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(many_at_once_cold, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(many_at_once_prepared, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_guest_that_does_not_go, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_create_that_cannot_be_undone, make_home, remove_home),
         cmocka_unit_test_setup_teardown(fewer_berths_than_leases, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_prepared_guest_is_taken, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(another_shape_is_started_cold, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_prepared_guest_that_dies_is_replaced, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_node_that_takes_no_leases_prepares_none, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(nothing_prepared_outlives_the_node, make_home, remove_home),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,307 @@
+/*
+ * Guests that are ready before anybody asks for them.
+ *
+ * While the node is parked the keeper sees to it that every berth has a guest prepared that no tenant ever
+ * touched: started, waited for until it has nothing left to do, and paused (ram). A create takes it over: its
+ * metadata gets the lease's id, its CPUs go on, its clock, which stood still, is set.
+ *
+ * A prepared guest has no record in the journal and no lease in its metadata: to a recovery it is a guest of
+ * ours that belongs to nobody, and is destroyed.
+ */
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/sync.h"
+#include "doctor/fits.h"
+#include "guest/guest.h"
+#include "lease/berth.h"
+
+enum {
+    CALL_TIMEOUT_MS = 10000,
+    CLAIM_FRAME_MS = 5000,     /* for the first picture of a guest that goes on */
+    CLOCK_TIMEOUT_MS = 30000,  /* guest-set-time also runs hwclock in the guest */
+    SETTLE_EVERY_MS = 300,     /* a guest has settled when its CPUs were this long */
+    SETTLE_BUSY_PERMILLE = 60, /* busy for so little of the time, */
+    SETTLE_MAX_MS = 20000,     /* and is waited for at most this long */
+    LOOK_EVERY_MS = 600 * 1000,
+    AGE_MAX_MS = 6 * 3600 * 1000, /* an older one is replaced: its uptime and caches tell of it */
+    BACK_OFF_MS = 5000,           /* after the first failure; doubled with each more */
+    BACK_OFF_MAX_MS = 600 * 1000,
+    YOUNG_MS = 60 * 1000, /* one that dies so soon after it got ready counts as a failure */
+};
+
+/* --- preparing ------------------------------------------------------------------------------------- */
+
+/* Whether a create waits for the guest, or it is not wanted any more: then nothing else is waited for. */
+static bool in_a_hurry(struct berth *berth)
+{
+    LOCK_SCOPE(&berth->mutex);
+    return berth->awaited > 0 || berth->cancelled;
+}
+
+/*
+ * A desktop that has just been drawn has work left for seconds; it is done here and not in the tenant's time.
+ * Told by the CPU time that QEMU uses for it.
+ */
+static void settle(struct leases *leases, struct berth *berth)
+{
+    struct error ignored = ERROR_INIT;
+    int64_t deadline_ms = clock_deadline(SETTLE_MAX_MS), busy_us = 0, before_us = -1;
+    int64_t window_us = 0, at_us = clock_monotonic_us();
+    while (clock_left_ms(deadline_ms) > 0 && !in_a_hurry(berth)) {
+        if (guest_cpu_time(leases->options.hypervisor, berth->uuid, CALL_TIMEOUT_MS, &busy_us, &ignored) < 0)
+            return;
+        window_us = clock_monotonic_us() - at_us;
+        if (before_us >= 0 && (busy_us - before_us) * 1000 <= window_us * SETTLE_BUSY_PERMILLE)
+            return;
+        before_us = busy_us;
+        at_us += window_us;
+        LOCK_SCOPE(&berth->mutex);
+        if (berth->awaited == 0 && !berth->cancelled)
+            sync_cond_wait(&berth->changed, &berth->mutex, clock_deadline(SETTLE_EVERY_MS));
+    }
+}
+
+/* Everything up to a paused guest. On failure berth_undo() takes away what there is. */
+static int prepare(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+{
+    const struct lease_shape *shape = &berth->record.shape; /* ours alone while preparing */
+    if (doctor_shape_fits(leases->options.config, leases->options.hypervisor, shape, err) < 0 ||
+        berth_bring_up(leases, berth, guest, err) < 0 || berth_enter_phase(berth, "settle", err) < 0)
+        return -1;
+    settle(leases, berth);
+    if (!in_a_hurry(berth) && guest_pause(leases->options.hypervisor, berth->uuid, CALL_TIMEOUT_MS, err) < 0)
+        return -1;
+    fault_point("prepare.paused");
+    return 0;
+}
+
+static int64_t back_off(int failures)
+{
+    int64_t ms = BACK_OFF_MS;
+    for (int i = 1; i < failures && ms < BACK_OFF_MAX_MS; i++)
+        ms *= 2;
+    return clock_deadline(ms < BACK_OFF_MAX_MS ? ms : BACK_OFF_MAX_MS);
+}
+
+/* Notes that a preparation was of no use: the next one waits. */
+static void note_failure(struct berth *berth, bool cancelled)
+{
+    LOCK_SCOPE(&berth->mutex);
+    berth->failures += !cancelled;
+    berth->prepare_ms = back_off(berth->failures); /* a create that made this one give way comes first */
+}
+
+/* Shows the guest to whoever comes for it. False when it was told to give up. */
+static bool make_ready(struct berth *berth, struct berth_guest *guest)
+{
+    LOCK_SCOPE(&berth->mutex);
+    if (berth->cancelled)
+        return false;
+    berth->prepared = (struct berth_prepared){
+        .how = "ram",
+        .shape = berth->record.shape,
+        .guest = {TAKE(guest->image), TAKE(guest->display)},
+        .since_ms = clock_monotonic_ms(),
+    };
+    berth_enter(berth, BERTH_READY, NULL);
+    return true;
+}
+
+static void run_prepare(const struct berth_job *job)
+{
+    struct leases *leases = job->leases;
+    struct berth *berth = job->berth;
+    struct error err = ERROR_INIT;
+    int64_t began_ms = clock_monotonic_ms();
+    CLEANUP_GUEST struct berth_guest guest = {0};
+    int prepared = prepare(leases, berth, &guest, &err);
+    if (prepared == 0 && make_ready(berth, &guest)) {
+        log_info("lease", "%s: a guest is ready after %lld ms", berth->name,
+                 (long long)(clock_monotonic_ms() - began_ms));
+        keeper_wake(leases);
+        return;
+    }
+    pthread_mutex_lock(&berth->mutex);
+    bool cancelled = berth->cancelled;
+    pthread_mutex_unlock(&berth->mutex);
+    note_failure(berth, cancelled);
+    if (!cancelled)
+        log_warning("lease", "%s: no guest could be prepared: %s", berth->name, err.text);
+    berth_guest_clear(&guest);
+    berth_undo(leases, berth, cancelled ? NULL : err.text);
+    keeper_wake(leases);
+}
+
+/* --- for a lease ----------------------------------------------------------------------------------- */
+
+static void run_set_clock(const struct berth_job *job)
+{
+    struct error err = ERROR_INIT;
+    if (guest_set_clock(job->leases->options.hypervisor, job->berth->uuid, CLOCK_TIMEOUT_MS, &err) < 0)
+        log_warning("lease", "%s: the guest's clock is behind: %s", job->id, err.text);
+}
+
+/* The guest goes on, as that of the berth's record, and shows a fresh picture. */
+static int wake(struct leases *leases, struct berth *berth, const struct berth_guest *guest,
+                struct error *err)
+{
+    if (berth_enter_phase(berth, "claim", err) < 0 || image_recheck(guest->image, err) < 0 ||
+        guest_claim(leases->options.hypervisor, berth->uuid, leases->options.node_id, berth->record.id,
+                    CALL_TIMEOUT_MS, err) < 0)
+        return -1;
+    berth_set_paused(berth, NULL); /* the event may be late */
+    fault_point("claim.resumed");
+    CLEANUP_FRAME struct display_frame *fresh =
+        display_capture(guest->display, clock_deadline(CLAIM_FRAME_MS), err);
+    if (!fresh)
+        return -1;
+    return display_frame_is_blank(fresh)
+               ? error_set(err, ERROR_GUEST_FAILED, "the prepared guest shows nothing")
+               : 0;
+}
+
+int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+{
+    struct error second = ERROR_INIT;
+    if (wake(leases, berth, &berth->prepared.guest, err) < 0) {
+        note_failure(berth, false);
+        if (berth_drop_prepared(leases, berth, &second) < 0)
+            log_error("lease", "%s: %s", berth->name, second.text);
+        return -1;
+    }
+    pthread_mutex_lock(&berth->mutex);
+    *guest = berth->prepared.guest;
+    berth->prepared = (struct berth_prepared){0};
+    berth->record.helper = guest->image->input_helper;
+    berth->failures = 0;
+    struct berth_job job = {.leases = leases, .berth = berth};
+    memcpy(job.id, berth->record.id, sizeof job.id);
+    pthread_mutex_unlock(&berth->mutex);
+    keeper_start_job(leases, "lease-clock", run_set_clock, &job);
+    return 0;
+}
+
+/* --- a prepared guest's end ------------------------------------------------------------------------ */
+
+int berth_drop_prepared(struct leases *leases, struct berth *berth, struct error *err)
+{
+    pthread_mutex_lock(&berth->mutex);
+    struct berth_prepared prepared = berth->prepared;
+    berth->prepared = (struct berth_prepared){0};
+    pthread_mutex_unlock(&berth->mutex);
+    if (!prepared.how)
+        return 0;
+    berth_guest_clear(&prepared.guest);
+    int gone = berth_take_down(leases, berth, err);
+    LOCK_SCOPE(&berth->mutex);
+    berth->paused = NULL;
+    holds_forget(berth->holds);
+    return gone;
+}
+
+/* Why a prepared guest is of no use any more; NULL when it is. */
+static const char *unfit(struct leases *leases, const struct berth *berth,
+                         const struct berth_prepared *prepared)
+{
+    struct error err = ERROR_INIT;
+    if (berth_guest_is_gone(leases, berth))
+        return "it has stopped";
+    if (image_recheck(prepared->guest.image, &err) < 0)
+        return "its image has changed";
+    if (clock_monotonic_ms() - prepared->since_ms > AGE_MAX_MS)
+        return "it is old";
+    return NULL;
+}
+
+static void run_discard(const struct berth_job *job)
+{
+    struct leases *leases = job->leases;
+    struct berth *berth = job->berth;
+    struct error err = ERROR_INIT;
+    if (berth_drop_prepared(leases, berth, &err) < 0)
+        log_warning("lease", "%s: %s", berth->name, err.text);
+    berth_undo(leases, berth, NULL);
+    keeper_wake(leases);
+}
+
+/* --- the keeper's part ----------------------------------------------------------------------------- */
+
+/* Whether the berth is to have a guest prepared. With leases.mutex held. */
+static bool wanted(const struct leases *leases, const struct berth *berth)
+{
+    return leases->warm != WARM_OFF && leases->parked && !leases->stopping &&
+           (size_t)berth->n < leases->offered;
+}
+
+static int64_t look_after_free(struct leases *leases, struct berth *berth)
+{
+    const struct config *config = leases->options.config;
+    pthread_mutex_lock(&leases->mutex);
+    pthread_mutex_lock(&berth->mutex);
+    int64_t due_ms = berth->prepare_ms;
+    bool begin = wanted(leases, berth) && (berth->state == BERTH_EMPTY || berth->state == BERTH_FAILED);
+    bool now = begin && due_ms <= clock_monotonic_ms();
+    if (now) {
+        berth_begin(leases, berth, true);
+        berth->record.shape = (struct lease_shape){config->vcpu, config->mem_gib, config->disk_gib};
+    }
+    pthread_mutex_unlock(&berth->mutex);
+    pthread_mutex_unlock(&leases->mutex);
+    if (now)
+        keeper_start_job(leases, "lease-prepare", run_prepare,
+                         &(struct berth_job){.leases = leases, .berth = berth});
+    return begin && !now ? due_ms : CLOCK_NEVER;
+}
+
+/* Takes a ready berth out of everybody's reach for a look at its guest. False when it is not ready. */
+static bool hold_ready(struct leases *leases, struct berth *berth, bool *keep)
+{
+    LOCK_SCOPE(&leases->mutex);
+    LOCK_SCOPE(&berth->mutex);
+    *keep = wanted(leases, berth);
+    if (berth->state == BERTH_READY)
+        berth_begin(leases, berth, true);
+    else
+        return false;
+    return true;
+}
+
+static bool let_go(struct berth *berth)
+{
+    LOCK_SCOPE(&berth->mutex);
+    if (berth->cancelled)
+        return false;
+    berth_enter(berth, BERTH_READY, NULL);
+    return true;
+}
+
+static int64_t look_after_ready(struct leases *leases, struct berth *berth)
+{
+    bool keep;
+    if (!hold_ready(leases, berth, &keep))
+        return CLOCK_NEVER;
+    const struct berth_prepared *prepared = &berth->prepared; /* ours alone while preparing */
+    bool young = clock_monotonic_ms() - prepared->since_ms < YOUNG_MS;
+    const char *why = keep ? unfit(leases, berth, prepared) : "no lease is waited for";
+    if (!why && let_go(berth))
+        return clock_deadline(LOOK_EVERY_MS);
+    log_info("lease", "%s: the prepared guest goes: %s", berth->name, why ? why : "it gives way");
+    if (keep && why && young)
+        note_failure(berth, false);
+    keeper_start_job(leases, "lease-discard", run_discard,
+                     &(struct berth_job){.leases = leases, .berth = berth});
+    return CLOCK_NEVER;
+}
+
+int64_t berth_look_after_spare(struct leases *leases, struct berth *berth)
+{
+    pthread_mutex_lock(&berth->mutex);
+    enum berth_state state = berth->state;
+    pthread_mutex_unlock(&berth->mutex);
+    if (state == BERTH_READY)
+        return look_after_ready(leases, berth);
+    return state == BERTH_EMPTY || state == BERTH_FAILED ? look_after_free(leases, berth) : CLOCK_NEVER;
+}

@@ -18,7 +18,8 @@ enum config_intent { INTENT_PRIVATE, INTENT_PUBLIC };
 enum config_guest_os { GUEST_OS_LINUX, GUEST_OS_WINDOWS_HOME, GUEST_OS_WINDOWS_PRO, GUEST_OS_MACOS };
 enum config_egress { EGRESS_DEFAULT_DENY, EGRESS_DEFAULT_ALLOW };
 enum config_accel { ACCEL_KVM, ACCEL_TCG };
-enum config_warm { WARM_RAM, WARM_DISK, WARM_OFF };
+/* WARM_DEFAULT: not set; doctor_warm() decides by what the host has. It has no word. */
+enum config_warm { WARM_RAM, WARM_DISK, WARM_OFF, WARM_DEFAULT };
 
 /* Strings are owned by the struct and never NULL unless the comment says so. */
 struct config {
@@ -75,7 +76,8 @@ void config_free(struct config *config);
 CLEANUP_DEFINE(config, struct config *, config_free);
 #define CLEANUP_CONFIG CLEANUP(cleanup_config)
 
-/* The words of node.toml for a value; "unknown" for a value outside the enum. Borrowed, static. */
+/* The words of node.toml for a value; "unknown" for a value outside the enum, or that is not written there.
+ * Borrowed, static. */
 const char *config_class_word(enum config_class value);
 const char *config_chassis_word(enum config_chassis value);
 const char *config_intent_word(enum config_intent value);

@@ -167,7 +167,7 @@ static const struct config_key keys[] = {
      .comment = "The sha256 of the image's manifest, as berth image build prints it. Where it is set, no\n"
                 "other image will do. Public intent needs it."},
     {"berths", CONFIG_INTEGER, "1", .min = 1, .max = 64, MEMBER(berths),
-     .comment = "How many leases at once."},
+     .comment = "How many leases at once. The host must hold them all, of the shape below."},
     {"vcpu_overcommit", CONFIG_INTEGER, "1", .min = 1, .max = 16, MEMBER(vcpu_overcommit),
      .comment = "How often a host CPU may be promised. Above 1 only with accel = \"tcg\"."},
     {"libvirt_uri", CONFIG_STRING, "qemu:///system", .check = uri_ok,
@@ -190,8 +190,11 @@ static const struct config_key keys[] = {
     {"start_timeout_seconds", CONFIG_INTEGER, NULL, .derived = "60, or 300 with accel = \"tcg\"", .min = 5,
      .max = 3600, MEMBER(start_timeout_seconds),
      .comment = "A guest that is not usable after this many seconds is destroyed and its lease refused."},
-    {"warm", CONFIG_WORD, "ram", .words = warm_words, MEMBER(warm),
-     .comment = "How the next guest is kept ready: ram (booted and paused), disk (saved) or off."},
+    {"warm", CONFIG_WORD, NULL, .derived = "the first of the three that this host has room for",
+     .words = warm_words, MEMBER(warm),
+     .comment =
+         "How the next guest is kept ready: ram (booted and paused, which takes the memory of one lease\n"
+         "more for each berth), disk (booted once and saved) or off (booted when it is asked for)."},
 };
 
 const struct config_key *config_keys(size_t *count)
@@ -234,6 +237,14 @@ char *config_key_allowed(const struct config_key *key)
     return text_copy(key->allowed);
 }
 
+static unsigned word_count(const char *const *words)
+{
+    unsigned count = 0;
+    while (words[count])
+        count++;
+    return count;
+}
+
 /* In quotes; no value of ours has control characters. */
 static char *quoted(const char *value)
 {
@@ -258,7 +269,7 @@ char *config_key_text(const struct config_key *key, const struct config *config)
     switch (key->type) {
     case CONFIG_WORD:
         memcpy(&index, member, sizeof index);
-        return quoted(word_of(key->words, index));
+        return !key->fallback && index == word_count(key->words) ? NULL : quoted(word_of(key->words, index));
     case CONFIG_INTEGER:
         return text_format("%" PRId64, *(const int64_t *)member);
     case CONFIG_BOOLEAN:
@@ -285,7 +296,10 @@ void config_key_reset(const struct config_key *key, struct config *config)
     int64_t number = 0;
     switch (key->type) {
     case CONFIG_WORD:
-        word_index(key->words, key->fallback, &index);
+        if (key->fallback)
+            word_index(key->words, key->fallback, &index);
+        else
+            index = word_count(key->words);
         put_word(member, index);
         break;
     case CONFIG_INTEGER:

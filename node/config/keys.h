@@ -22,8 +22,8 @@ enum config_type {
 struct config_key {
     const char *name;
     enum config_type type;
-    const char *fallback;     /* the default as text without quotes; NULL where it depends on other keys */
-    const char *derived;      /* that default in words, where fallback is NULL */
+    const char *fallback; /* the default as text without quotes; NULL where it depends on something else */
+    const char *derived;  /* that default in words, where fallback is NULL */
     const char *const *words; /* CONFIG_WORD: the values by their enum, ended by NULL */
     int64_t min, max;         /* CONFIG_INTEGER */
     /* CONFIG_STRING: whether the value will do; NULL takes any. allowed says in words what will. */
@@ -44,11 +44,12 @@ char *config_key_allowed(const struct config_key *key);
 
 /*
  * The member's value as node.toml, and JSON as well, writes it: "\"kvm\"", "2", "true". *Owned*, NULL for a
- * string that is not set.
+ * string or word that is not set.
  */
 char *config_key_text(const struct config_key *key, const struct config *config);
 
-/* Sets the member to the row's default; where that depends on others, to NULL or 0. */
+/* Sets the member to the row's default; where that depends on something else, to NULL, 0 or, of a word's
+ * enum, the member after those that have words. */
 void config_key_reset(const struct config_key *key, struct config *config);
 
 /*

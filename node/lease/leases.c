@@ -85,7 +85,7 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
     }
     leases->options = *options;
     leases->parked = true;
-    leases->warm = options->config->warm;
+    leases->warm = options->config->warm == WARM_DEFAULT ? WARM_RAM : options->config->warm;
     pthread_mutex_init(&leases->mutex, NULL);
     sync_cond_init(&leases->keeper_wake);
     if (journal_open(&leases->journal, options->config->home, err) < 0 || open_berths(leases, err) < 0 ||
@@ -234,6 +234,11 @@ int leases_unpark(struct leases *leases, struct error *err)
 
 /* --- status ---------------------------------------------------------------------------------------- */
 
+const char *leases_warm(const struct leases *leases)
+{
+    return config_warm_word(leases->warm);
+}
+
 size_t leases_berths(const struct leases *leases)
 {
     return leases->count;
@@ -252,8 +257,14 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
         .phase = berth->phase,
         .since_ms = berth->since_ms,
         .paused = berth->state == BERTH_LEASED ? berth->paused : NULL,
+        .prepared = NULL,
     };
     memcpy(status->reason, berth->reason, sizeof status->reason);
+    if (berth->state == BERTH_READY) {
+        status->prepared = berth->prepared.how;
+        status->prepared_shape = berth->prepared.shape;
+        status->prepared_ms = berth->prepared.since_ms;
+    }
     status->live = berth->state == BERTH_LEASED;
     if (berth->state == BERTH_PREPARING || berth->state == BERTH_LEASED || berth->state == BERTH_ENDING)
         memcpy(status->lease_id, berth->record.id, sizeof status->lease_id);

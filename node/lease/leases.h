@@ -123,6 +123,9 @@ int leases_view(struct leases *leases, const char *id, const struct pairing_gran
 /* A pairing token was revoked (its grant's id): nobody stays in a guest view by it. */
 void leases_revoke(struct leases *leases, const char *grant);
 
+/* How guests are prepared for the next lease. Static: ram, disk, off. */
+const char *leases_warm(const struct leases *leases);
+
 /* How many berths there are; fixed for the life of the node. */
 size_t leases_berths(const struct leases *leases);
 
@@ -134,6 +137,9 @@ struct berth_status {
     char reason[256];             /* of failed and of an ending that does not finish; else "" */
     char lease_id[LEASE_ID_SIZE]; /* of the lease that is made, live or ending, else "" */
     bool live;                    /* it is live */
+    const char *prepared;         /* static: ram, disk; NULL when no guest is ready for the next lease */
+    struct lease_shape prepared_shape;
+    int64_t prepared_ms; /* monotonic: since when it has been ready */
 };
 void leases_status(struct leases *leases, size_t berth, struct berth_status *status);
 

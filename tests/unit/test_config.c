@@ -98,7 +98,7 @@ static void test_defaults_without_a_file(void **state)
     assert_int_equal(config->disk_gib, 40);
     assert_int_equal(config->max_lease_seconds, 86400);
     assert_int_equal(config->start_timeout_seconds, 60);
-    assert_int_equal(config->warm, WARM_RAM);
+    assert_int_equal(config->warm, WARM_DEFAULT);
 }
 
 static void test_every_key_is_read(void **state)
@@ -171,6 +171,31 @@ static void test_derived_defaults(void **state)
     CLEANUP_CONFIG struct config *plain = load("libvirt_uri = \"qemu:///session\"\n");
     assert_string_equal(plain->state_dir, "/home/a/.local/state/berthos");
     unsetenv("XDG_STATE_HOME");
+}
+
+/* A default that the host decides has no word of its own, and differs from each that has. */
+static void test_warm_that_is_not_set(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    const struct config_key *key = config_key_find("warm");
+    CLEANUP_CONFIG struct config *left = load("vcpu = 2\n");
+    assert_null(config_key_text(key, left));
+    assert_string_equal(config_warm_word(left->warm), "unknown");
+    refused("warm = \"default\"\n", "1:8: \"warm\" must be \"ram\", \"disk\" or \"off\", not \"default\"");
+    static const char *const words[] = {"ram", "disk", "off"};
+    for (unsigned i = 0; i < 3; i++) {
+        CLEANUP_FREE char *text = text_format("vcpu = 2\nwarm = \"%s\"\n", words[i]);
+        CLEANUP_FREE char *value = text_format("\"%s\"", words[i]);
+        CLEANUP_CONFIG struct config *set = load(text);
+        CLEANUP_FREE char *shown = config_key_text(key, set);
+        assert_int_equal(set->warm, i);
+        assert_string_equal(shown, value);
+        assert_int_equal(config_check_unchanged(left, &err), -1);
+        err = (struct error)ERROR_INIT;
+    }
+    put("# vcpu = 3\n", 11);
+    assert_int_equal(config_check_unchanged(left, &err), 0);
 }
 
 static void test_unknown_keys(void **state)
@@ -351,6 +376,7 @@ static void test_the_written_file(void **state)
     assert_non_null(config);
     assert_string_equal(config->state_dir, "/var/lib/berthos");
     assert_int_equal(config->start_timeout_seconds, 60);
+    assert_int_equal(config->warm, WARM_DEFAULT);
 
     /* What the operator wrote stays. */
     put("vcpu = 7\n", 9);
@@ -405,6 +431,7 @@ int main(void)
         WITH_HOME(test_defaults_without_a_file),
         WITH_HOME(test_every_key_is_read),
         WITH_HOME(test_derived_defaults),
+        WITH_HOME(test_warm_that_is_not_set),
         WITH_HOME(test_unknown_keys),
         WITH_HOME(test_wrong_types),
         WITH_HOME(test_values_out_of_bounds),

@@ -11,6 +11,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,20 +53,22 @@ static int connect_to_daemon(void)
     return fd;
 }
 
-static void send_all(int fd, const char *bytes, size_t size)
+/* False when the daemon reads no more: it may have answered already. */
+static bool send_all(int fd, const char *bytes, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t n = send(fd, bytes + done, size - done, MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            give_up("the desktop's input helper does not read");
+            return false;
         done += (size_t)n;
     }
+    return true;
 }
 
 /* The daemon's answer, at most HANDS_ANSWER_MAX bytes, to stdout. Whether it says that all went well. */
-static int pass_answer(int fd)
+static int pass_answer(int fd, bool sent)
 {
     char answer[HANDS_ANSWER_MAX];
     size_t length = 0;
@@ -79,7 +82,7 @@ static int pass_answer(int fd)
         length += (size_t)n;
     }
     if (length == 0)
-        give_up("the desktop's input helper ended");
+        give_up(sent ? "the desktop's input helper ended" : "the desktop's input helper does not read");
     fwrite(answer, 1, length, stdout);
     return length >= 11 && memcmp(answer, "{\"ok\":true}", 11) == 0 ? 0 : 1;
 }
@@ -104,7 +107,6 @@ int main(int argc, char **argv)
         give_up("the command is too long");
     line[length++] = '\n';
     int fd = connect_to_daemon();
-    send_all(fd, line, length);
-    send_all(fd, text, size);
-    return pass_answer(fd);
+    bool sent = send_all(fd, line, length) && send_all(fd, text, size);
+    return pass_answer(fd, sent);
 }

@@ -69,7 +69,8 @@ static void settle(struct leases *leases, struct berth *berth)
 static int boot(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
 {
     const struct lease_shape *shape = &berth->record.shape; /* ours alone while preparing */
-    if (doctor_shape_fits(leases->options.config, leases->options.hypervisor, shape, err) < 0 ||
+    if (doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
+                          berth->uuid, shape, err) < 0 ||
         berth_bring_up(leases, berth, guest, err) < 0 || berth_enter_phase(berth, "settle", err) < 0)
         return -1;
     settle(leases, berth);

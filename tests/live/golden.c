@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,6 +227,20 @@ static int64_t megabytes(const char *path)
     return info.st_blocks * 512 / 1000000;
 }
 
+/* The guest's display speaks: a session and a viewer can be opened. */
+static void assert_display(struct bench *bench)
+{
+    char greeting[13] = "";
+    struct pollfd ready = {.events = POLLIN};
+    CLEANUP_CLOSE int fd = guest_open_display(bench->hypervisor, bench->uuid, CALL_MS, &err);
+    if (fd < 0)
+        fail_msg("%s", err.text);
+    ready.fd = fd;
+    assert_int_equal(poll(&ready, 1, CALL_MS), 1);
+    assert_int_equal(read(fd, greeting, sizeof greeting - 1), sizeof greeting - 1);
+    assert_string_equal(greeting, "RFB 003.008\n");
+}
+
 /* --- the tests ------------------------------------------------------------------------------------- */
 
 static struct golden_key a_key(const struct bench *bench)
@@ -306,6 +321,7 @@ static char *one_lease(struct bench *bench, const char *lease_id)
     enum guest_state running;
     MUST(guest_state(bench->hypervisor, bench->uuid, CALL_MS, &running, &err));
     assert_int_equal(running, GUEST_RUNNING);
+    assert_display(bench);
 
     /* a later run of the node finds it to be what it was, and only so */
     const char *images = getenv("BERTHOS_TEST_IMAGES");

@@ -50,16 +50,12 @@ static int64_t time_down(const struct journal_record *record)
     return down_ms > 0 ? down_ms : 0;
 }
 
-/* The lease's end as a boottime; by the stamp's two clocks where they are of this run of the host. */
+/* The lease's end as a boottime, of a record that was stamped just now. What UTC says is not asked: the
+ * host's clock may have been set meanwhile. */
 static int64_t expiry(const struct journal_record *record)
 {
-    char boot_id[CLOCK_BOOT_ID_SIZE];
-    if (record->expires_ms == 0)
-        return CLOCK_NEVER;
-    clock_boot_id(boot_id);
-    if (boot_id[0] && strcmp(boot_id, record->boot_id) == 0)
-        return record->stamp_ms + (record->expires_ms - record->stamped_ms);
-    return clock_boottime_ms() + (record->expires_ms - clock_realtime_ms());
+    return record->expires_ms ? record->stamp_ms + (record->expires_ms - journal_reached_ms(record))
+                              : CLOCK_NEVER;
 }
 
 /* Lets a guest that the node paused go on; says whether it stands for another reason. */
@@ -90,10 +86,10 @@ int berth_adopt(struct leases *leases, struct berth *berth, const struct journal
         set_going(leases, berth, record.paused, err) < 0)
         return -1;
     fault_point("adopt.resumed");
-    int64_t expires_boot_ms = expiry(&record);
     record.down_ms += time_down(&record);
     record.paused = false;
     journal_stamp(&record);
+    int64_t expires_boot_ms = expiry(&record);
     if (journal_write(&leases->journal, &record, err) < 0)
         return -1;
     fault_point("adopt.journalled");

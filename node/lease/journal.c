@@ -263,6 +263,11 @@ void journal_stamp(struct journal_record *record)
     clock_boot_id(record->boot_id);
 }
 
+int64_t journal_reached_ms(const struct journal_record *record)
+{
+    return record->started_ms + record->occupied_ms + record->down_ms;
+}
+
 void journal_receipt(const struct journal_record *record, struct lease_receipt *receipt)
 {
     memcpy(receipt->lease_id, record->id, sizeof receipt->lease_id);

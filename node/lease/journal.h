@@ -87,6 +87,12 @@ int journal_compact(const struct journal *journal, int64_t now_ms, struct error 
 /* Notes in the record that it is true now. */
 void journal_stamp(struct journal_record *record);
 
+/*
+ * The time (UTC) that the record's occupancy and time down reach to, counted from its start by the clock that
+ * nobody sets: a lease's times agree with each other also when the host's clock is set while it is live.
+ */
+int64_t journal_reached_ms(const struct journal_record *record);
+
 /* The receipt of an ended or ending record. */
 void journal_receipt(const struct journal_record *record, struct lease_receipt *receipt);
 

@@ -111,7 +111,7 @@ static int finish_record(struct leases *leases, struct journal_record *record, s
     if (record->state == JOURNAL_LIVE) {
         record->reason = REASON_GUEST_DIED;
         /* what is known of the end is the last stamp */
-        record->ended_ms = record->stamped_ms ? record->stamped_ms : record->started_ms + record->occupied_ms;
+        record->ended_ms = journal_reached_ms(record);
     }
     record->state = JOURNAL_ENDED;
     record->paused = false;

@@ -7,6 +7,7 @@ The environment (set by ctest and tests/run.sh):
   BERTHOS_BINARY          the `berth` to test
   BERTHOS_TEST_IMAGES     the folder with berthos-test-guest:v1 (and the desktop, for tests/e2e)
   BERTHOS_TEST_WORK       the folder for homes and state folders (QEMU's user must be able to cross it)
+  BERTHOS_TEST_ACCEL      tcg, or kvm on a host that has it
   BERTHOS_TEST_SECONDS    after so many seconds the test gives up by itself, cleanly
 """
 
@@ -32,6 +33,7 @@ import zlib
 BINARY = os.environ.get("BERTHOS_BINARY", "berth")
 WORK = os.environ.get("BERTHOS_TEST_WORK", "/var/tmp")
 IMAGES = os.environ.get("BERTHOS_TEST_IMAGES", "/var/lib/berthos/images")
+ACCEL = os.environ.get("BERTHOS_TEST_ACCEL", "tcg")
 METADATA = "https://berthos.dev/xmlns/domain/1"
 TEST_GUEST = "berthos-test-guest:v1"
 WIDTH, HEIGHT = 1280, 800
@@ -329,6 +331,26 @@ def qemu_pid(name):
         return int(file.read())
 
 
+def qemu_of(uuid):
+    """The process of the QEMU whose domain has this UUID, whatever libvirt says of it; None where none runs."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/cmdline" % name, "rb") as file:
+                    if b"\0-uuid\0%s\0" % uuid.encode() in file.read():
+                        return int(name)
+            except OSError:
+                pass  # it ended meanwhile
+    return None
+
+
+def cpu_seconds(pid):
+    """Processor time that a process has used, in seconds (proc(5), utime and stime)."""
+    with open("/proc/%d/stat" % pid) as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def agent(domain, command, seconds=20, **arguments):
     """One command to the guest agent; gives its `return`."""
     request = {"execute": command}
@@ -336,6 +358,13 @@ def agent(domain, command, seconds=20, **arguments):
         request["arguments"] = arguments
     answer = virsh("qemu-agent-command", domain, "--timeout", str(seconds), json.dumps(request))
     return json.loads(answer)["return"]
+
+
+def clock_error(domain):
+    """How many seconds the guest's clock is off the host's at least, that is beyond what asking for it takes."""
+    before = time.time()
+    guest = agent(domain, "guest-get-time") / 1e9
+    return max(before - guest, guest - time.time(), 0)
 
 
 def guest_read(domain, path, limit=1 << 20):
@@ -385,7 +414,7 @@ class Home:
         at_end(self.clean_up)
         os.chmod(self.state, 0o711)
         self.settings = {
-            "accel": "tcg",
+            "accel": ACCEL,
             "image": TEST_GUEST,
             "image_dir": IMAGES,
             "state_dir": self.state,
@@ -394,7 +423,7 @@ class Home:
             "vcpu": 1,
             "mem_gib": 1,
             # other guests of this host do not matter here
-            "vcpu_overcommit": 16,
+            "vcpu_overcommit": 16 if ACCEL == "tcg" else None,
         }
         self.settings.update(settings)
         self.write_config()
@@ -439,12 +468,14 @@ class Node(Home):
     process = None
     port = None
     node_id = None
+    started = served = None  # monotonic: when it was executed last, and when it then answered first
 
     def start(self, *arguments, seconds=START_SECONDS, host="127.0.0.1"):
         """Starts `berth node up` and waits until it serves at `host`. Gives self."""
         self.log_path = os.path.join(self.state, "node.log")
         with open(self.log_path, "ab") as log:
             self.log_start = log.tell()
+            self.started = time.monotonic()
             self.process = subprocess.Popen([BINARY, "node", "up", *arguments], stdin=subprocess.DEVNULL, stdout=log,
                                             stderr=log, env=self.environment(), preexec_fn=_die_with_parent)
 
@@ -453,9 +484,11 @@ class Node(Home):
                 raise AssertionError("the node ended with %d:\n%s" % (self.process.returncode, self.log()))
             return re.search(r"http://%s:(\d+)" % re.escape(host), self.log())
 
-        self.port = int(wait_for("the node says its address; its log:\n%s" % self.log(), address, seconds).group(1))
+        said = wait_for("the node says its address; its log:\n%s" % self.log(), address, seconds, 0.01)
+        self.port = int(said.group(1))
         self.api = Api(self.port, host=host)
-        wait_for("the node answers", lambda: self._answers(), 30)
+        wait_for("the node answers", lambda: self._answers(), 30, 0.01)
+        self.served = time.monotonic()
         self.node_id = self.api.get("/v1/eligibility").json()["nodeId"]
         return self
 
@@ -505,6 +538,23 @@ class Node(Home):
         assert len(names) == 1, names
         return names[0]
 
+    def berth_status(self, n=0):
+        """What /v1/node says of a berth."""
+        return self.api.get("/v1/node").json()["berths"][n]
+
+    def ready(self, n=0, seconds=2 * GUEST_SECONDS):
+        """Waits until a berth holds a prepared guest; gives what /v1/node says of the berth then."""
+        last = [None]
+
+        def ready():
+            last[0] = self.berth_status(n)
+            return last[0]["state"] == "ready" and last[0]
+
+        try:
+            return wait_for("berth %d is ready" % n, ready, seconds)
+        except AssertionError as error:
+            raise AssertionError("%s; it is %r; the node's log:\n%s" % (error, last[0], self.log()[-3000:])) from None
+
     def leftovers(self):
         """Files of guests in the state folder: overlays, console logs, saved states."""
         found = []
@@ -529,6 +579,30 @@ class Node(Home):
             sys.stderr.write("---- the node ended with %d; its log\n%s----\n" % (self.process.returncode, self.log()[-6000:]))
             self.process = None
         super().clean_up()
+
+
+class Faults:
+    """The table of a test that injects faults: str() is one line, and one for each kind before it."""
+
+    def __init__(self):
+        self.kinds = {}  # what the fault interrupted -> how often
+        self.survived = 0  # after which all held
+        self.lost = 0  # leases
+        self.recoveries_s = []  # from the node's execution until it was usable
+
+    def inject(self, kind):
+        self.kinds[kind] = self.kinds.get(kind, 0) + 1
+
+    def recovered(self, seconds):
+        self.recoveries_s.append(seconds)
+
+    def __str__(self):
+        lines = ["%4d  %s" % (count, kind) for kind, count in sorted(self.kinds.items())]
+        times = [1000 * seconds for seconds in sorted(self.recoveries_s)] or [0]
+        lines.append("faults injected %d  survived %d  leases lost %d  recovery p50 %.0f ms  p99 %.0f ms" % (
+            sum(self.kinds.values()), self.survived, self.lost, times[len(times) // 2],
+            times[min(len(times) - 1, int(len(times) * 0.99))]))
+        return "\n".join(lines)
 
 
 class LiveTest(unittest.TestCase):

@@ -410,6 +410,14 @@ void eligibility_check(struct eligibility *eligibility, struct eligibility_answe
     *answer = (struct eligibility_answer){.ok = true, .document = json_object()};
 }
 
+enum config_warm doctor_warm(const struct config *config, struct hypervisor *hypervisor,
+                             char why[WARM_WHY_SIZE])
+{
+    (void)hypervisor;
+    snprintf(why, WARM_WHY_SIZE, "warm is %s", config_warm_word(config->warm));
+    return config->warm;
+}
+
 int doctor_shape_fits(const struct config *config, struct hypervisor *hypervisor, const char *node_id,
                       const char *uuid, const struct lease_shape *shape, struct error *err)
 {

@@ -106,6 +106,9 @@ void probe_domain(struct hypervisor *hypervisor, const struct config *config, co
 /* What /proc tells of one process: user, filters, label, mounts, sockets. 0: there is none. */
 void probe_process(pid_t pid, struct canary_facts *facts);
 
+/* In the name of a canary, and of no berth's guest. */
+#define PROBE_CANARY_MARK "-canary-"
+
 /* Starts, looks at and destroys a paused guest without a disk. */
 void probe_canary(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
                   const struct image *image, const struct hypervisor_facts *found,

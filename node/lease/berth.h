@@ -167,6 +167,12 @@ struct berth *berth_take(struct leases *leases, const struct lease_request *requ
  * With berth.mutex held. */
 void berth_begin(struct leases *leases, struct berth *berth, bool spare);
 
+/* Whether a berth that is not free has, or may have, a domain: one that is ready on the disk has none. */
+bool berth_has_domain(const struct berth *berth);
+
+/* Makes what is prepared there for the next create. With berth.mutex held, while preparing. */
+void berth_enter_ready(struct leases *leases, struct berth *berth);
+
 /* Puts a berth back that berth_take() gave: ready again, or empty. */
 void berth_put_back(struct leases *leases, struct berth *berth);
 

@@ -16,18 +16,19 @@ static const char *member(const json_t *object, const char *key)
 
 const char *wait_line_phase(const json_t *node)
 {
-    const json_t *chosen = json_object_get(node, "guest"), *berth;
+    const json_t *berth, *for_a_lease = NULL, *for_nobody = NULL;
     size_t i;
-    /* With several berths it is the one being prepared, not the first. */
+    /* With several berths it is the one being prepared, not the first; one for a lease before one that has
+     * none yet, which may be waited for or not. */
     json_array_foreach(json_object_get(node, "berths"), i, berth)
     {
         const char *state = member(berth, "state");
-        if (state && strcmp(state, "preparing") == 0) {
-            chosen = berth;
-            break;
-        }
+        const json_t **which = member(berth, "lease") ? &for_a_lease : &for_nobody;
+        if (state && strcmp(state, "preparing") == 0 && !*which)
+            *which = berth;
     }
-    const char *phase = member(chosen, "phase");
+    const json_t *chosen = for_a_lease ? for_a_lease : for_nobody;
+    const char *phase = member(chosen ? chosen : json_object_get(node, "guest"), "phase");
     return phase ? phase : "waiting for the node";
 }
 

@@ -1,5 +1,6 @@
 #include "doctor/capacity.h"
 
+#include "image/golden.h"
 #include "image/overlay.h"
 
 /* More than any host has: figures beyond it are not believed, so that no sum runs over. */
@@ -46,6 +47,6 @@ struct capacity_need capacity_need(const struct config *config, const struct cap
         /* the overlay of a lease has its room; one is needed even where all are taken, for the next */
         .disk_mib = largest(1, others(berths, capacity->own_leases)) * room_mib,
         .states = states,
-        .states_mib = states * (config->mem_gib * 1024 + CAPACITY_STATE_EXTRA_MIB),
+        .states_mib = states * (int64_t)(golden_room_bytes(config->mem_gib * 1024) >> 20),
     };
 }

@@ -11,10 +11,6 @@
 #define CAPACITY_MIN_VCPU    2
 #define CAPACITY_MIN_MEM_MIB 4096
 
-/* What a saved state takes on disk beside the guest's memory: the devices' state and what its disk has grown
- * by. */
-#define CAPACITY_STATE_EXTRA_MIB 1024
-
 /* Free vCPUs; an unknown figure is 0. More than one vCPU a CPU is for emulated guests alone. */
 int64_t capacity_free_vcpu(const struct config *config, const struct capacity_facts *capacity);
 

@@ -118,7 +118,7 @@ static void judge_runtime(struct verdict *verdict)
 }
 
 /* Why there is no working KVM, with the cure that fits what was read; NULL when it works. *Owned*. */
-static char *kvm_problem(const struct kvm_facts *kvm, const char *user)
+static char *kvm_problem(const struct kvm_facts *kvm)
 {
     if (kvm->device != FACT_YES) {
         const char *cure = "load the module (modprobe kvm_intel or kvm_amd)";
@@ -137,12 +137,12 @@ static char *kvm_problem(const struct kvm_facts *kvm, const char *user)
             "/dev/kvm (mode %04o, group %s) does not open for QEMU's user %s, though it does for "
             "this one: libvirt then probes QEMU anew on every call, which makes a start take a "
             "minute; run chgrp kvm /dev/kvm && chmod 0660 /dev/kvm and add the user to group kvm",
-            kvm->mode, kvm->group, user);
+            kvm->mode, kvm->group, kvm->user);
     if (kvm->opens_for_qemu != FACT_YES)
         return text_format(
             "/dev/kvm (mode %04o, group %s) is there but was not opened as QEMU's user %s%s%s; add "
             "that user and yourself to group %s (never chmod 666)",
-            kvm->mode, kvm->group, user[0] ? user : "(unknown while libvirt does not answer)",
+            kvm->mode, kvm->group, kvm->user[0] ? kvm->user : "(unknown while libvirt does not answer)",
             kvm->error[0] ? ": " : "", kvm->error, kvm->group[0] ? kvm->group : "kvm");
     if (kvm->api_version != 12)
         return text_format("/dev/kvm speaks version %" PRId64 " of its interface, not 12; update the kernel",
@@ -167,12 +167,12 @@ static char *kvm_problem(const struct kvm_facts *kvm, const char *user)
 static void judge_kvm(struct verdict *verdict)
 {
     const struct kvm_facts *kvm = &verdict->facts->kvm;
-    CLEANUP_FREE char *problem = kvm_problem(kvm, verdict->facts->runtime.user);
+    CLEANUP_FREE char *problem = kvm_problem(kvm);
     CLEANUP_FREE char *works = NULL;
     if (!problem)
         works = text_format("/dev/kvm opens for QEMU's user %s, and %" PRId64
                             " turns of a loop in a vCPU took %" PRId64 " us (%.1f ns a turn: hardware speed)",
-                            verdict->facts->runtime.user, kvm->loop_turns, kvm->loop_ns / 1000,
+                            kvm->user, kvm->loop_turns, kvm->loop_ns / 1000,
                             (double)kvm->loop_ns / (double)kvm->loop_turns);
     switch (verdict->config->accel) {
     case ACCEL_KVM:

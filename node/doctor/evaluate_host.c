@@ -226,6 +226,27 @@ static void look_at_canary(const struct canary_facts *canary, struct lacks *lack
         lack(lacks, lacks->wished, "no mount namespace of its own", mounts_cure);
 }
 
+/* Guests of one user that nothing else keeps apart could, out of their QEMU, reach each other's. */
+static bool share_a_user(const struct verdict *verdict)
+{
+    return verdict->config->berths > 1 && verdict->facts->runtime.own_users != FACT_YES;
+}
+
+/* What keeps the guests of several berths apart; "" for one berth. Static. */
+static const char *apart_text(const struct verdict *verdict)
+{
+    if (share_a_user(verdict))
+        return "; the berths' guests share that user, and their labels keep them apart";
+    return verdict->config->berths > 1 ? "; each berth's guest has such a user of its own" : "";
+}
+
+static void look_at_neighbours(const struct verdict *verdict, bool labelled, struct lacks *lacks)
+{
+    if (share_a_user(verdict) && !labelled)
+        lack(lacks, lacks->required, "the berths' guests share a user and nothing else keeps them apart",
+             "as root the node gives each berth a user of its own, or set berths = 1");
+}
+
 static void look_at_configuration(const struct facts *facts, struct lacks *lacks)
 {
     const struct runtime_facts *runtime = &facts->runtime;
@@ -247,6 +268,10 @@ void judge_confinement(struct verdict *verdict)
         look_at_canary(&facts->canary, &lacks);
     else
         look_at_configuration(facts, &lacks);
+    look_at_neighbours(verdict,
+                       verdict->deep ? facts->canary.labelled == FACT_YES
+                                     : confining_model(facts->runtime.security_models),
+                       &lacks);
     const char *source = verdict->deep ? "the canary's process" : "libvirt's configuration";
     if (verdict->deep && facts->canary.started != FACT_YES && facts->canary.labelled == FACT_UNKNOWN)
         verdict_say(
@@ -259,13 +284,14 @@ void judge_confinement(struct verdict *verdict)
                     lacks.wished[0] ? ", " : "", lacks.wished, lacks.cures);
     else if (lacks.wished[0])
         verdict_say(verdict, ROW_CONFINEMENT, STATUS_WARN,
-                    "by %s QEMU is not root (uid %" PRId64 "), labelled %s and under seccomp, but: %s; %s",
-                    source, facts->canary.uid, facts->canary.label, lacks.wished, lacks.cures);
+                    "by %s QEMU is not root (uid %" PRId64 "), labelled %s and under seccomp%s, but: %s; %s",
+                    source, facts->canary.uid, facts->canary.label, apart_text(verdict), lacks.wished,
+                    lacks.cures);
     else if (verdict->deep)
         verdict_say(verdict, ROW_CONFINEMENT, STATUS_PASS,
-                    "by %s QEMU runs as uid %" PRId64 ", labelled %s, under seccomp, in its own mounts",
-                    source, facts->canary.uid, facts->canary.label);
+                    "by %s QEMU runs as uid %" PRId64 ", labelled %s, under seccomp, in its own mounts%s",
+                    source, facts->canary.uid, facts->canary.label, apart_text(verdict));
     else
-        verdict_say(verdict, ROW_CONFINEMENT, STATUS_PASS, "by %s QEMU runs as %s, under %s and seccomp",
-                    source, facts->runtime.user, facts->runtime.security_models);
+        verdict_say(verdict, ROW_CONFINEMENT, STATUS_PASS, "by %s QEMU runs as %s, under %s and seccomp%s",
+                    source, facts->runtime.user, facts->runtime.security_models, apart_text(verdict));
 }

@@ -99,6 +99,7 @@ static void look_at_all(struct look *look, struct hypervisor *hypervisor, bool c
     const struct config *config = look->options->config;
     struct facts *facts = &look->result->facts;
     struct error err = ERROR_INIT;
+    struct probe_users users = {0};
     pthread_t image_thread;
     load_identity(look);
     check_settings(config, &facts->identity);
@@ -109,8 +110,9 @@ static void look_at_all(struct look *look, struct hypervisor *hypervisor, bool c
     probe_network(&probe_roots_host, &facts->network);
     facts->tunnel = probe_program(getenv("PATH"), "cloudflared");
     if (hypervisor)
-        probe_runtime(hypervisor, config, node_id(look), &look->found, &look->result->user, facts);
-    probe_kvm(&probe_roots_host, &look->result->user, &facts->kvm);
+        probe_runtime(hypervisor, config, node_id(look), &look->found, &users, facts);
+    look->result->user = users.now;
+    probe_kvm(&probe_roots_host, &users.kvm, &facts->kvm);
     if (threaded)
         pthread_join(image_thread, NULL);
     else

@@ -35,6 +35,7 @@ struct runtime_facts {
     enum fact user_known;            /* who QEMU runs as */
     int64_t user_uid;
     char user[FACT_WORD]; /* "libvirt-qemu (uid 64055)" */
+    enum fact own_users;  /* each berth's QEMU runs as a user that no other has; that above is the first's */
 };
 
 struct kvm_facts {
@@ -43,7 +44,8 @@ struct kvm_facts {
     enum fact module;       /* kvm_intel or kvm_amd is loaded (or built in) */
     enum fact virtual_host; /* this host is a guest itself */
     enum fact opens_for_us;
-    enum fact opens_for_qemu; /* for the user that QEMU runs as, with its groups */
+    enum fact opens_for_qemu; /* for the user that QEMU runs as under KVM, with its groups */
+    char user[FACT_WORD];     /* "libvirt-qemu (uid 64055)"; "" unknown */
     char group[FACT_WORD];    /* of the device */
     unsigned mode;            /* its permission bits */
     int64_t api_version;

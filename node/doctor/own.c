@@ -7,7 +7,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "guest/guest.h"
 
 int64_t own_process_mib(const struct probe_roots *roots, pid_t pid)
 {
@@ -25,12 +24,17 @@ int64_t own_process_mib(const struct probe_roots *roots, pid_t pid)
     return sum_kib / 1024;
 }
 
-static void add(struct own_guests *own, const struct guest_owned *guest, const char *apart)
+/* The doctor's own guest: it is about to go. */
+static bool is_canary(const struct guest_owned *guest)
 {
-    int64_t holds_mib = own_process_mib(&probe_roots_host, guest_process(guest->uuid));
-    if (apart && strcmp(guest->uuid, apart) == 0) {
-        own->apart_mem_mib = holds_mib;
-        own->apart_vcpu = guest->vcpu;
+    return strstr(guest->name, PROBE_CANARY_MARK) != NULL;
+}
+
+void own_count(struct own_guests *own, const struct guest_owned *guest, int64_t holds_mib, const char *apart)
+{
+    if (is_canary(guest) || (apart && strcmp(guest->uuid, apart) == 0)) {
+        own->apart_mem_mib += holds_mib;
+        own->apart_vcpu += guest->vcpu;
         return;
     }
     own->mem_mib += holds_mib;
@@ -52,7 +56,7 @@ int own_guests(struct hypervisor *hypervisor, const char *node_id, const char *a
     if (guest_list_owned(hypervisor, node_id, timeout_ms, &list, &count, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
-        add(own, &list[i], apart);
+        own_count(own, &list[i], own_process_mib(&probe_roots_host, guest_process(list[i].uuid)), apart);
     guest_list_free(list, count);
     return 0;
 }
@@ -66,7 +70,7 @@ void own_facts(struct hypervisor *hypervisor, const struct config *config, const
     if (!hypervisor || !node_id || own_guests(hypervisor, node_id, NULL, timeout_ms, &own, &ignored) < 0)
         own = (struct own_guests){0};
     facts->saved_states = node_id ? own_saved_states(golden, node_id, config->berths) : 0;
-    facts->own_mem_mib = own.mem_mib;
+    facts->own_mem_mib = own.mem_mib + own.apart_mem_mib;
     facts->own_leases = own.leases;
     facts->parked = own.parked;
     facts->parked_mem_mib = own.parked_mem_mib;

@@ -11,23 +11,26 @@
 #include "base/error.h"
 #include "doctor/facts.h"
 #include "doctor/probe.h"
-#include "guest/hypervisor.h"
+#include "guest/guest.h"
 
 struct own_guests {
     int64_t leases, parked; /* how many are a lease's, and how many wait for one */
     int64_t mem_mib;        /* what they hold */
     int64_t parked_mem_mib; /* of that, what those hold that wait for a lease */
     int64_t owed_mib;       /* what they may yet take of the memory that they were promised */
-    int64_t apart_mem_mib;  /* what the guest that is not counted above holds */
-    int64_t apart_vcpu;     /* and its vCPUs */
+    int64_t apart_mem_mib;  /* what those hold that are not counted above, since they are about to go */
+    int64_t apart_vcpu;     /* and their vCPUs */
 };
 
 /*
- * Looks at the domains whose metadata names node_id. The one of the UUID `apart` (NULL: none) is counted
- * apart from the others. 0, or -1 with ERROR_HYPERVISOR.
+ * Looks at the domains whose metadata names node_id. The one of the UUID `apart` (NULL: none), and
+ * canaries, are counted apart from the others. 0, or -1 with ERROR_HYPERVISOR.
  */
 int own_guests(struct hypervisor *hypervisor, const char *node_id, const char *apart, int64_t timeout_ms,
                struct own_guests *own, struct error *err);
+
+/* Counts one of them, which holds so much. Pure. */
+void own_count(struct own_guests *own, const struct guest_owned *guest, int64_t holds_mib, const char *apart);
 
 /*
  * The memory of a process that would be free without it, MiB: what it has written, not the files that it has

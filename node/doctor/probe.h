@@ -19,7 +19,7 @@ struct probe_roots {
 };
 extern const struct probe_roots probe_roots_host;
 
-/* Who QEMU runs as. */
+/* A user and its groups. */
 struct probe_user {
     bool known;
     uid_t uid;
@@ -79,12 +79,17 @@ struct cgroup_limits {
 };
 void cgroup_limits(const struct probe_roots *roots, struct cgroup_limits *limits);
 
+/* Who QEMU runs as. Under KVM, and now: as configured and in the first berth. */
+struct probe_users {
+    struct probe_user kvm, now;
+};
+
 /*
- * What libvirt and QEMU can do, and who QEMU runs as. *found is *owned* by the caller
- * (hypervisor_facts_clear()) and zero when libvirt did not answer.
+ * What libvirt and QEMU can do, and who QEMU runs as, which the label in *found says too. *found is *owned*
+ * by the caller (hypervisor_facts_clear()) and zero when libvirt did not answer.
  */
 void probe_runtime(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
-                   struct hypervisor_facts *found, struct probe_user *user, struct facts *facts);
+                   struct hypervisor_facts *found, struct probe_users *users, struct facts *facts);
 
 /* Opens and verifies the image. The result is *owned*, NULL when it is not good. */
 struct image *probe_image(const struct doctor_options *options, struct image_facts *facts);
@@ -100,6 +105,9 @@ void probe_domain(struct hypervisor *hypervisor, const struct config *config, co
 
 /* What /proc tells of one process: user, filters, label, mounts, sockets. 0: there is none. */
 void probe_process(pid_t pid, struct canary_facts *facts);
+
+/* In the name of a canary, and of no berth's guest. */
+#define PROBE_CANARY_MARK "-canary-"
 
 /* Starts, looks at and destroys a paused guest without a disk. */
 void probe_canary(struct hypervisor *hypervisor, const struct config *config, const char *node_id,

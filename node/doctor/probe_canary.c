@@ -189,7 +189,7 @@ static void make_names(const char *node_id, char name[GUEST_NAME_SIZE], char uui
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     text_hex(bytes, sizeof bytes, hex);
     snprintf(uuid, GUEST_UUID_SIZE, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
-    snprintf(name, GUEST_NAME_SIZE, "berth-%.8s-canary-%.6s", node_id, hex);
+    snprintf(name, GUEST_NAME_SIZE, "berth-%.8s" PROBE_CANARY_MARK "%.6s", node_id, hex);
 }
 
 void probe_canary(struct hypervisor *hypervisor, const struct config *config, const char *node_id,

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "doctor/probe.h"
+#include "guest/spec.h"
 
 /* Domain capabilities that libvirt has not cached take over a second, on a busy host several. */
 enum { FACTS_TIMEOUT_MS = 20000, PING_TIMEOUT_MS = 3000 };
@@ -31,10 +32,10 @@ static void add_groups_of(const struct passwd *passwd, struct probe_user *user)
 
 /* "+64055:+64055" as libvirt writes DAC labels; without one QEMU runs as the daemon's user, which in session
  * mode is ours. */
-static void find_user(const struct hypervisor_facts *found, struct probe_user *user)
+static void find_user(const char *dac_label, struct probe_user *user)
 {
     int64_t uid, gid;
-    CLEANUP_FREE char *label = text_copy(found->qemu_label);
+    CLEANUP_FREE char *label = text_copy(dac_label);
     if (label) {
         char *colon = strchr(label, ':');
         if (label[0] != '+' || !colon || colon[1] != '+')
@@ -57,18 +58,16 @@ static void find_user(const struct hypervisor_facts *found, struct probe_user *u
         add_groups_of(passwd, user);
 }
 
-static void name_user(const struct probe_user *user, struct runtime_facts *facts)
+static void name_user(const struct probe_user *user, char name[FACT_WORD])
 {
     char buffer[4096];
     struct passwd entry, *passwd = NULL;
     if (!user->known)
         return;
-    facts->user_known = FACT_YES;
-    facts->user_uid = user->uid;
     bool named = getpwuid_r(user->uid, &entry, buffer, sizeof buffer, &passwd) == 0 && passwd;
     CLEANUP_FREE char *text = named ? text_format("%s (uid %u)", passwd->pw_name, (unsigned)user->uid)
                                     : text_format("uid %u", (unsigned)user->uid);
-    PROBE_COPY(facts->user, text);
+    probe_copy(name, FACT_WORD, text);
 }
 
 static void copy_facts(const struct hypervisor_facts *found, struct facts *facts)
@@ -89,8 +88,33 @@ static void copy_facts(const struct hypervisor_facts *found, struct facts *facts
     facts->capacity.vcpu_given = found->vcpu_given;
 }
 
+/*
+ * As whom QEMU runs in the first berth. From here on the label in *found says that; before, it says who it is
+ * where the berth's is not to be had, as under KVM on most hosts.
+ */
+static void find_users(const struct config *config, const char *node_id, struct hypervisor_facts *found,
+                       struct probe_users *users, struct facts *facts)
+{
+    enum { BERTH = 0 };
+    char label[GUEST_LABEL_SIZE];
+    bool own = node_id && guest_label(found->qemu_label, node_id, BERTH, "/dev/kvm", label);
+    find_user(own ? label : found->qemu_label, &users->kvm);
+    if (config->accel == ACCEL_TCG)
+        own = node_id && guest_label(found->qemu_label, node_id, BERTH, NULL, label);
+    if (own) {
+        free(found->qemu_label);
+        found->qemu_label = text_copy(label);
+    }
+    find_user(found->qemu_label, &users->now);
+    name_user(&users->kvm, facts->kvm.user);
+    name_user(&users->now, facts->runtime.user);
+    facts->runtime.user_known = users->now.known ? FACT_YES : FACT_UNKNOWN;
+    facts->runtime.user_uid = users->now.known ? users->now.uid : 0;
+    facts->runtime.own_users = yes_if(own);
+}
+
 void probe_runtime(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
-                   struct hypervisor_facts *found, struct probe_user *user, struct facts *facts)
+                   struct hypervisor_facts *found, struct probe_users *users, struct facts *facts)
 {
     struct error err = ERROR_INIT;
     if (hypervisor_facts(hypervisor, config->accel == ACCEL_KVM, node_id, FACTS_TIMEOUT_MS, found, &err) <
@@ -101,6 +125,5 @@ void probe_runtime(struct hypervisor *hypervisor, const struct config *config, c
         return;
     }
     copy_facts(found, facts);
-    find_user(found, user);
-    name_user(user, &facts->runtime);
+    find_users(config, node_id, found, users, facts);
 }

@@ -38,6 +38,7 @@ static const struct record_field fields[] = {
     FACT(runtime, user_known),
     INTEGER(runtime, user_uid),
     TEXT(runtime, user),
+    FACT(runtime, own_users),
 
     FACT(kvm, device),
     FACT(kvm, cpu_flag),
@@ -45,6 +46,7 @@ static const struct record_field fields[] = {
     FACT(kvm, virtual_host),
     FACT(kvm, opens_for_us),
     FACT(kvm, opens_for_qemu),
+    TEXT(kvm, user),
     TEXT(kvm, group),
     FIELD(kvm, mode, RECORD_MODE),
     INTEGER(kvm, api_version),

@@ -22,7 +22,7 @@
 
 #define SCHEMA "berthos.golden/1"
 
-enum { DOCUMENT_MAX_BYTES = 16 * 1024, DISK_MODE = 0440, STATE_MODE = 0600, BOOT_WRITES_MIB = 512 };
+enum { DOCUMENT_MAX_BYTES = 16 * 1024, DISK_MODE = 0440, STATE_MODE = 0600, BOOT_WRITES_MIB = 1024 };
 
 /* What may stand after "NAME.": the three files, and what a crash leaves of them in the making. */
 static const char *const suffixes[] = {"json", "state", "qcow2", "state.*.part", "json.*.tmp"};

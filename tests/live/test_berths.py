@@ -93,6 +93,8 @@ class Berths(BerthsTest):
                 "overlay": xml.find("devices/disk/source").get("file"),
                 "console": xml.find("devices/serial/source").get("path"),
                 "pid": live.qemu_pid(self.domain_of(lease)), "port": port_of(lease),
+                # a node that is root gives each berth's QEMU one
+                "uid": os.stat("/proc/%d" % live.qemu_pid(self.domain_of(lease))).st_uid,
                 "holds": self.node.path("held-%d" % self.berth_of(lease))}
 
     def test_each_has_its_own(self):
@@ -104,6 +106,9 @@ class Berths(BerthsTest):
         for parts in (first, second):
             for path in (parts["overlay"], parts["console"], parts["holds"]):
                 self.assertTrue(os.path.exists(path), path)
+            self.assertNotIn(parts["uid"], (0, os.getuid()))
+            self.assertEqual(os.stat(parts["overlay"]).st_uid, parts["uid"])
+            self.assertEqual(live.mode_of(parts["overlay"]) & 0o007, 0)
         self.assertEqual(sorted(self.node.domains()), [first["name"], second["name"]])
         metadata = [live.virsh("metadata", parts["name"], live.METADATA) for parts in (first, second)]
         for n, lease in enumerate(leases):

@@ -35,6 +35,15 @@ static void test_phase(void **state)
              " \"berths\": [{\"state\": \"leased\", \"phase\": null},"
              "              {\"state\": \"preparing\", \"phase\": \"first frame\"}]}",
              "first frame");
+    /* a guest for the next one is being prepared beside it, or is what is waited for */
+    phase_is("{\"berths\": [{\"state\": \"preparing\", \"phase\": \"boot\", \"lease\": null},"
+             "              {\"state\": \"preparing\", \"phase\": \"desktop\", \"lease\": \"l_1\"},"
+             "              {\"state\": \"preparing\", \"phase\": \"define\", \"lease\": \"l_2\"}]}",
+             "desktop");
+    phase_is("{\"guest\": {\"state\": \"leased\", \"phase\": null},"
+             " \"berths\": [{\"state\": \"leased\", \"phase\": null, \"lease\": \"l_1\"},"
+             "              {\"state\": \"preparing\", \"phase\": \"settle\", \"lease\": null}]}",
+             "settle");
     /* a node of another make, or one that says nothing yet */
     phase_is("{}", "waiting for the node");
     phase_is("[]", "waiting for the node");

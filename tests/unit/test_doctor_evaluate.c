@@ -297,6 +297,43 @@ static void test_wished_layers_only_warn(void **state)
     assert_true(ok);
 }
 
+static void confinement_says(const struct scene *scene, enum config_intent intent, bool deep,
+                             enum report_status status, const char *words)
+{
+    static const char share[] = "share a user and nothing else";
+    CLEANUP_REPORT struct report *report = evaluate(&scene->config, intent, deep, &scene->facts);
+    const struct report_check *row = &report->checks[ROW_CONFINEMENT];
+    if (row->status != status || !strstr(row->detail, words) ||
+        (strcmp(words, share) != 0 && strstr(row->detail, share)))
+        fail_msg("%s \"%s\" is not as in \"%s\"", report_status_word(row->status), row->detail, words);
+}
+
+/* Guests of several berths have users of their own, or labels, or the row says that nothing is between them.
+ */
+static void test_neighbours_are_kept_apart(void **state)
+{
+    (void)state;
+    struct scene scene = {green_config(), green_facts(labels)};
+    confinement_says(&scene, INTENT_PUBLIC, true, STATUS_PASS, "in its own mounts");
+    scene.config.berths = 2;
+    for (int deep = 0; deep < 2; deep++) {
+        confinement_says(&scene, INTENT_PRIVATE, deep, STATUS_PASS, "share that user, and their labels keep");
+        scene.facts.runtime.own_users = FACT_YES;
+        confinement_says(&scene, INTENT_PRIVATE, deep, STATUS_PASS, "each berth's guest has such a user");
+        scene.facts.runtime.own_users = FACT_UNKNOWN;
+    }
+    no_driver(&scene);
+    static const char share[] = "share a user and nothing else";
+    confinement_says(&scene, INTENT_PUBLIC, true, STATUS_FAIL, share);
+    confinement_says(&scene, INTENT_PRIVATE, false, STATUS_WARN, share);
+    scene.facts.runtime.own_users = FACT_YES;
+    confinement_says(&scene, INTENT_PUBLIC, true, STATUS_FAIL, "label");
+    confinement_says(&scene, INTENT_PRIVATE, false, STATUS_WARN, "driver");
+    scene.facts.runtime.own_users = FACT_NO;
+    scene.config.berths = 1;
+    confinement_says(&scene, INTENT_PRIVATE, false, STATUS_WARN, "driver");
+}
+
 static void test_capacity_counts_own_guests_as_free(void **state)
 {
     (void)state;
@@ -588,6 +625,7 @@ int main(void)
         cmocka_unit_test(test_nothing_known),
         cmocka_unit_test(test_each_defect),
         cmocka_unit_test(test_wished_layers_only_warn),
+        cmocka_unit_test(test_neighbours_are_kept_apart),
         cmocka_unit_test(test_capacity_counts_own_guests_as_free),
         cmocka_unit_test(test_capacity_of_all_berths),
         cmocka_unit_test(test_kvm_wording),

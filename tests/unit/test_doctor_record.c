@@ -45,6 +45,7 @@ static const struct {
     {"canary", "took_ms"},      /* shown */
     {"runtime", "user_known"},  /* the canary's process says it better; without a user no file is readable */
     {"runtime", "user_uid"},    /* the same */
+    {"runtime", "own_users"},   /* of several berths, which the label keeps apart as well */
     {"capacity", "vcpu_given"}, /* as little as none */
     {"capacity", "idle_permille"},
     {"capacity", "own_mem_mib"},

@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
+#include "base/text.h"
 #include "doctor/capacity.h"
 #include "doctor/fits.h"
 #include "doctor/own.h"
@@ -175,6 +177,39 @@ static void test_fits_beside_what_was_promised(void **state)
     assert_int_equal(fits(&facts, &own, &shape, "of disk"), ERROR_NO_CAPACITY);
 }
 
+static void count_one(struct own_guests *own, const char *name, const char *uuid, const char *lease,
+                      int64_t holds_mib, const char *apart)
+{
+    CLEANUP_FREE char *owned_name = text_copy(name);
+    CLEANUP_FREE char *owned_lease = text_copy(lease);
+    struct guest_owned guest = {.name = owned_name, .lease_id = owned_lease, .vcpu = 2, .mem_mib = 4 * GIB};
+    memcpy(guest.uuid, uuid, strlen(uuid) + 1);
+    own_count(own, &guest, holds_mib, apart);
+}
+
+static void test_own_guests(void **state)
+{
+    (void)state;
+    struct own_guests own = {0};
+    count_one(&own, "berth-01234567-0", "u-0", "l_0", 1000, "u-3");
+    count_one(&own, "berth-01234567-1", "u-1", "", 900, "u-3");
+    count_one(&own, "berth-01234567-2", "u-2", "l_2", 4200,
+              "u-3"); /* with QEMU's own more than its guest's */
+    assert_int_equal(own.leases, 2);
+    assert_int_equal(own.parked, 1);
+    assert_int_equal(own.mem_mib, 6100);
+    assert_int_equal(own.parked_mem_mib, 900);
+    assert_int_equal(own.owed_mib, 4 * GIB - 1000 + 4 * GIB - 900);
+    assert_int_equal(own.apart_mem_mib, 0);
+    struct own_guests before = own;
+    count_one(&own, "berth-01234567-3", "u-3", "", 800, "u-3");
+    count_one(&own, "berth-01234567-canary-a1b2c3", "u-4", "", 50, "u-3"); /* nobody will ever have it */
+    assert_int_equal(own.apart_mem_mib, 850);
+    assert_int_equal(own.apart_vcpu, 4);
+    own.apart_mem_mib = own.apart_vcpu = 0;
+    assert_memory_equal(&own, &before, sizeof own);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +218,7 @@ int main(void)
         cmocka_unit_test(test_the_longest_sentence),
         cmocka_unit_test(test_need),
         cmocka_unit_test(test_fits_beside_what_was_promised),
+        cmocka_unit_test(test_own_guests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

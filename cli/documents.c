@@ -67,16 +67,47 @@ void documents_print_receipt(const json_t *receipt)
     terminal_row("notional", price_row);
 }
 
-/* "preparing: boot, 12 s" */
-static char *berth_state(const json_t *berth)
+/* "; prepared: 2 vCPU, 4 GiB memory, 40 GiB disk (ram, 12 min 5 s)", or "". *Owned*. */
+static char *berth_prepared(const json_t *berth)
+{
+    const json_t *prepared = json_object_get(berth, "prepared");
+    const char *how = text_at(prepared, "how");
+    CLEANUP_FREE char *shape = documents_shape(prepared);
+    if (!how || !shape)
+        return text_copy("");
+    int64_t seconds = number_at(prepared, "seconds");
+    CLEANUP_FREE char *since = layout_duration(seconds);
+    return text_format("; prepared: %s (%s%s%s)", shape, how, seconds >= 0 ? ", " : "",
+                       seconds >= 0 ? since : "");
+}
+
+/* How guests are prepared, in words; NULL for a node that does not say. Static. */
+static const char *warm_text(const char *warm)
+{
+    static const struct {
+        const char *word, *text;
+    } texts[] = {
+        {"ram", "ram: the next guest is booted and paused"},
+        {"disk", "disk: the next guest is restored from a saved state"},
+        {"off", "off: a guest is booted when it is asked for"},
+    };
+    for (size_t i = 0; warm && i < sizeof texts / sizeof texts[0]; i++)
+        if (strcmp(texts[i].word, warm) == 0)
+            return texts[i].text;
+    return warm;
+}
+
+char *documents_berth(const json_t *berth)
 {
     const char *state = text_at(berth, "state"), *phase = text_at(berth, "phase"),
-               *reason = text_at(berth, "reason");
+               *reason = text_at(berth, "reason"), *paused = text_at(berth, "paused");
     int64_t seconds = number_at(berth, "seconds");
     CLEANUP_FREE char *since = layout_duration(seconds);
-    return text_format("%s%s%s%s%s%s%s", state ? state : "unknown", phase ? ": " : "", phase ? phase : "",
-                       seconds >= 0 ? ", " : "", seconds >= 0 ? since : "", reason ? ": " : "",
-                       reason ? reason : "");
+    CLEANUP_FREE char *prepared = berth_prepared(berth);
+    return text_format("%s%s%s%s%s%s%s%s%s%s", state ? state : "unknown", phase ? ": " : "",
+                       phase ? phase : "", seconds >= 0 ? ", " : "", seconds >= 0 ? since : "",
+                       reason ? ": " : "", reason ? reason : "", paused ? "; paused: " : "",
+                       paused ? paused : "", prepared);
 }
 
 void documents_print_node(const json_t *node, const char *url)
@@ -90,12 +121,13 @@ void documents_print_node(const json_t *node, const char *url)
     terminal_row("class", text_at(node, "class"));
     terminal_row("eligible", eligible ? "yes" : "no: berth doctor says why");
     terminal_row("parked", parked ? "yes: takes new leases" : "no: takes no new lease until berth park");
+    terminal_row("warm", warm_text(text_at(node, "warm")));
     size_t i;
     const json_t *berth;
     json_array_foreach(json_object_get(node, "berths"), i, berth)
     {
         CLEANUP_FREE char *label = text_format("berth %zu", i);
-        CLEANUP_FREE char *state = berth_state(berth);
-        terminal_row(label, state);
+        CLEANUP_FREE char *text = documents_berth(berth);
+        terminal_row(label, text);
     }
 }

@@ -8,7 +8,14 @@ void documents_print_lease(const json_t *lease);
 void documents_print_receipt(const json_t *receipt);
 void documents_print_node(const json_t *node, const char *url);
 
-/* "2 vCPU, 4 GiB memory, 40 GiB disk" of a quote, or NULL when it has no such numbers. *Owned*. */
+/*
+ * A berth of /v1/node in one line: "preparing: boot, 12 s", "ready, 5 s; prepared: 2 vCPU, ... (ram, 5 s)".
+ * *Owned*.
+ */
+char *documents_berth(const json_t *berth);
+
+/* "2 vCPU, 4 GiB memory, 40 GiB disk" of a quote or of what is prepared, or NULL when it has no such numbers.
+ * *Owned*. */
 char *documents_shape(const json_t *quote);
 
 #endif

@@ -12,12 +12,13 @@ static const struct argp_option options[] = {HELP_URL, HELP_JSON, {0}};
 static const struct argp usage = {
     .options = options,
     .parser = lease_arguments_parse_none,
-    .doc = "Print what the node is doing and which leases are live. The leases are shown to those who are "
-           "paired."
-           "\v" HELP_EXIT "\n\n"
-           "Examples:\n"
-           "  berth status\n"
-           "  berth status --json | jq .leases\n",
+    .doc =
+        "Print what the node is doing, what is prepared in each berth and which leases are live. The leases "
+        "are shown to those who are paired."
+        "\v" HELP_EXIT "\n\n"
+        "Examples:\n"
+        "  berth status\n"
+        "  berth status --json | jq .leases\n",
 };
 
 static int run(const struct command *command, int argc, char **argv)

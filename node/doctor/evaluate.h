@@ -12,9 +12,6 @@
  * twentieth of what a device that only emulates was seen to need. */
 #define KVM_TURN_MAX_NS 50
 
-#define CAPACITY_MIN_VCPU    2
-#define CAPACITY_MIN_MEM_MIB 4096
-
 /*
  * Judges every row. `intent` is what is asked for (it may differ from config->intent); with `deep` egress and
  * confinement are judged by the canary in private intent too. Never NULL. *Owned*: report_free().

@@ -4,27 +4,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "doctor/capacity.h"
 #include "doctor/verdict.h"
-#include "image/overlay.h"
-
-static int64_t largest(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* More than any host has: figures beyond it are not believed, so that no sum runs over. */
-enum { CPUS_MAX = 1 << 16, MEM_MAX_MIB = 1 << 30 };
-
-int64_t capacity_free_vcpu(const struct config *config, const struct capacity_facts *capacity)
-{
-    if (capacity->given_known != FACT_YES || capacity->cpus <= 0 || capacity->vcpu_given < 0)
-        return 0;
-    int64_t factor = 1;
-    if (config->accel == ACCEL_TCG && config->vcpu_overcommit > 1)
-        factor = config->vcpu_overcommit < 64 ? config->vcpu_overcommit : 64;
-    int64_t cpus = capacity->cpus < CPUS_MAX ? capacity->cpus : CPUS_MAX;
-    return largest(0, cpus * factor - capacity->vcpu_given);
-}
+#include "doctor/warm.h"
 
 static void idle_text(const struct capacity_facts *capacity, char text[64])
 {
@@ -34,50 +16,77 @@ static void idle_text(const struct capacity_facts *capacity, char text[64])
         snprintf(text, 64, "%" PRId64 "%% idle now", capacity->idle_permille / 10);
 }
 
+/* What of the free memory this node's own guests hold: ", with the 900 MiB of ...". *Owned*. */
+static char *own_text(const struct capacity_facts *capacity)
+{
+    if (capacity->parked > 0)
+        return text_format(", with the %" PRId64 " MiB of this node's own guests (%" PRId64 " MiB in %" PRId64
+                           " that %s for a lease)",
+                           capacity->own_mem_mib, capacity->parked_mem_mib, capacity->parked,
+                           capacity->parked == 1 ? "waits" : "wait");
+    if (capacity->own_mem_mib > 0)
+        return text_format(", with the %" PRId64 " MiB of this node's own guests", capacity->own_mem_mib);
+    return text_copy("");
+}
+
+/* "6000 MiB of memory free by the control group's limit" and who holds it. *Owned*. */
+static char *memory_text(const struct capacity_facts *capacity)
+{
+    CLEANUP_FREE char *own = own_text(capacity);
+    return text_format("%" PRId64 " MiB of memory free%s%s%s", capacity_free_mem_mib(capacity),
+                       capacity->mem_limit[0] ? " by " : "", capacity->mem_limit, own);
+}
+
+/* "100000 MiB of disk free for overlays and 2 saved states at /var/lib/berthos". *Owned*. */
+static char *disk_text(const struct capacity_facts *capacity, const struct capacity_need *need)
+{
+    CLEANUP_FREE char *states = need->states == 0 ? text_copy("")
+                                : need->states == 1
+                                    ? text_copy(" and a saved state")
+                                    : text_format(" and %" PRId64 " saved states", need->states);
+    return text_format("%" PRId64 " MiB of disk free for overlays%s at %s",
+                       capacity->disk_free_mib > 0 ? capacity->disk_free_mib : 0, states,
+                       capacity->disk_path);
+}
+
 void judge_capacity(struct verdict *verdict)
 {
     const struct config *config = verdict->config;
     const struct capacity_facts *capacity = &verdict->facts->capacity;
-    int64_t vcpu = capacity_free_vcpu(config, capacity);
-    int64_t own_mib = capacity->own_mem_mib < MEM_MAX_MIB ? largest(0, capacity->own_mem_mib) : 0;
-    int64_t mem_mib = capacity->mem_free_mib < MEM_MAX_MIB ? capacity->mem_free_mib : 0;
-    mem_mib = mem_mib > 0 ? mem_mib + own_mib : 0;
-    int64_t need_vcpu = largest(CAPACITY_MIN_VCPU, config->vcpu);
-    int64_t need_mem_mib = largest(CAPACITY_MIN_MEM_MIB, config->mem_gib * 1024);
-    int64_t need_disk_mib = (int64_t)(overlay_room_bytes(largest(1, config->disk_gib)) >> 20);
-    char idle[64];
+    char idle[64], ignored[WARM_WHY_SIZE];
+    enum config_warm warm = warm_decide(config, capacity, ignored);
+    struct capacity_need need = capacity_need(config, capacity, warm);
+    int64_t vcpu = capacity_free_vcpu(config, capacity), need_disk_mib = need.disk_mib + need.states_mib;
     idle_text(capacity, idle);
+    bool one = config->berths == 1;
+    CLEANUP_FREE char *who =
+        one ? text_copy("a lease") : text_format("leases in %" PRId64 " berths", config->berths);
+    const char *needs = one ? "needs" : "need";
+    const char *fewer = one ? "" : ", or fewer berths";
     CLEANUP_FREE char *cpu =
         text_format("%" PRId64 " vCPU free of %" PRId64 " CPUs%s%s, %" PRId64 " given to other guests, %s",
                     vcpu, capacity->cpus, capacity->cpu_limit[0] ? " by " : "", capacity->cpu_limit,
                     capacity->vcpu_given, idle);
-    CLEANUP_FREE char *own =
-        capacity->own_mem_mib > 0
-            ? text_format(", with the %" PRId64 " MiB of this node's own guests", capacity->own_mem_mib)
-            : text_copy("");
-    if (vcpu < need_vcpu)
+    CLEANUP_FREE char *memory = memory_text(capacity);
+    CLEANUP_FREE char *disk = disk_text(capacity, &need);
+    if (vcpu < need.vcpu)
         verdict_say(verdict, ROW_CAPACITY, STATUS_FAIL,
-                    "%s; a lease needs %" PRId64
-                    "; stop other guests, or lower vcpu in node.toml (%d at least)%s",
-                    cpu, need_vcpu, CAPACITY_MIN_VCPU,
+                    "%s; %s %s %" PRId64
+                    "; stop other guests, or lower vcpu in node.toml (%d in all at least)%s%s",
+                    cpu, who, needs, need.vcpu, CAPACITY_MIN_VCPU, fewer,
                     config->accel == ACCEL_TCG ? ", or raise vcpu_overcommit" : "");
-    else if (mem_mib < need_mem_mib)
+    else if (capacity_free_mem_mib(capacity) < need.mem_mib)
         verdict_say(verdict, ROW_CAPACITY, STATUS_FAIL,
-                    "%" PRId64 " MiB of memory are free%s%s%s; a lease needs %" PRId64
-                    " MiB; free memory, or lower mem_gib in node.toml (%d at least)",
-                    mem_mib, capacity->mem_limit[0] ? " by " : "", capacity->mem_limit, own, need_mem_mib,
-                    CAPACITY_MIN_MEM_MIB / 1024);
+                    "%s; %s %s %" PRId64
+                    " MiB; free memory, or lower mem_gib in node.toml (%d in all at least)%s",
+                    memory, who, needs, need.mem_mib, CAPACITY_MIN_MEM_MIB / 1024, fewer);
     else if (capacity->disk_free_mib < need_disk_mib)
         verdict_say(verdict, ROW_CAPACITY, STATUS_FAIL,
-                    "%" PRId64 " MiB of disk are free for overlays at %s; a lease needs %" PRId64
-                    " MiB; make room, or set state_dir to a larger file system",
-                    largest(0, capacity->disk_free_mib), capacity->disk_path, need_disk_mib);
+                    "%s; %s %s %" PRId64 " MiB%s; make room, or set state_dir to a larger file system%s%s",
+                    disk, who, needs, need_disk_mib, need.states ? " with what is saved" : "", fewer,
+                    need.states ? ", or set warm to off" : "");
     else
-        verdict_say(verdict, ROW_CAPACITY, STATUS_PASS,
-                    "%s; %" PRId64 " MiB of memory free%s%s%s; %" PRId64
-                    " MiB of disk free for overlays at %s",
-                    cpu, mem_mib, capacity->mem_limit[0] ? " by " : "", capacity->mem_limit, own,
-                    capacity->disk_free_mib, capacity->disk_path);
+        verdict_say(verdict, ROW_CAPACITY, STATUS_PASS, "%s; %s; %s; enough for %s", cpu, memory, disk, who);
 }
 
 /* SMBIOS 3.6 section 7.4.1, the types of things that are carried around. */

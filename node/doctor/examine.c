@@ -9,6 +9,7 @@
 #include "base/sync.h"
 #include "base/text.h"
 #include "config/identity.h"
+#include "doctor/own.h"
 
 /* Under this much the idle share means nothing: the kernel counts in ticks of up to 10 ms. */
 enum { IDLE_SAMPLE_MS = 100 };
@@ -57,11 +58,21 @@ static const char *node_id(const struct look *look)
     return look->result->facts.identity.loaded == FACT_YES ? look->result->facts.identity.node_id : NULL;
 }
 
-static void measure_capacity(struct look *look)
+/* What guests hold and what is left in one moment: between the two looks a guest may grow, or go. */
+static void look_at_room(const struct config *config, struct hypervisor *hypervisor, const char *node,
+                         int64_t timeout_ms, struct capacity_facts *facts)
 {
-    struct capacity_facts *facts = &look->result->facts.capacity;
-    CLEANUP_FREE char *overlays = file_join(look->options->config->state_dir, "overlays");
+    CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
+    own_facts(hypervisor, config, node, timeout_ms, facts);
     probe_capacity(&probe_roots_host, overlays, facts);
+}
+
+static void measure_capacity(struct look *look, struct hypervisor *hypervisor)
+{
+    enum { LIST_TIMEOUT_MS = 3000 };
+    struct capacity_facts *facts = &look->result->facts.capacity;
+    bool answers = look->result->facts.runtime.answers == FACT_YES;
+    look_at_room(look->options->config, answers ? hypervisor : NULL, node_id(look), LIST_TIMEOUT_MS, facts);
     int64_t passed_ms = clock_monotonic_ms() - look->first_sample_ms;
     if (passed_ms < IDLE_SAMPLE_MS)
         clock_sleep_ms(IDLE_SAMPLE_MS - passed_ms);
@@ -107,7 +118,7 @@ static void look_at_all(struct look *look, struct hypervisor *hypervisor, bool c
     facts->image = look->image_facts;
     if (hypervisor)
         probe_guests(look, hypervisor, canary);
-    measure_capacity(look);
+    measure_capacity(look, hypervisor);
     facts->time_ms = clock_realtime_ms();
 }
 
@@ -129,18 +140,21 @@ void examination_clear(struct examination *examination)
     *examination = (struct examination){0};
 }
 
-static void ask_libvirt_again(struct hypervisor *hypervisor, const char *node, struct facts *facts)
+static void count_again(const struct config *config, struct hypervisor *hypervisor, const char *node,
+                        struct facts *facts)
 {
     enum { TIMEOUT_MS = 1500 };
     struct error err = ERROR_INIT;
-    facts->capacity.given_known = FACT_UNKNOWN;
-    if (hypervisor_vcpu_given(hypervisor, node, TIMEOUT_MS, &facts->capacity.vcpu_given, &err) < 0) {
+    struct capacity_facts *capacity = &facts->capacity;
+    *capacity = (struct capacity_facts){.idle_permille = capacity->idle_permille};
+    if (hypervisor_vcpu_given(hypervisor, node, TIMEOUT_MS, &capacity->vcpu_given, &err) < 0) {
         facts->runtime.answers = FACT_NO;
         PROBE_COPY(facts->runtime.error, err.text);
-        return;
+        hypervisor = NULL; /* it is not asked a second time */
+    } else {
+        capacity->given_known = FACT_YES;
     }
-    facts->capacity.given_known = FACT_YES;
-    probe_own(hypervisor, node, TIMEOUT_MS, &facts->capacity);
+    look_at_room(config, hypervisor, node, TIMEOUT_MS, capacity);
 }
 
 bool examine_moment(const struct config *config, struct hypervisor *hypervisor,
@@ -152,10 +166,7 @@ bool examine_moment(const struct config *config, struct hypervisor *hypervisor,
         return false;
     probe_image_readable(examination->image, &examination->user, &facts->image);
     check_settings(config, &facts->identity);
-    facts->capacity = (struct capacity_facts){.idle_permille = facts->capacity.idle_permille};
-    ask_libvirt_again(hypervisor, node, facts);
-    CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
-    probe_capacity(&probe_roots_host, overlays, &facts->capacity);
+    count_again(config, hypervisor, node, facts);
     facts->chassis = (struct chassis_facts){0};
     facts->network = (struct network_facts){0};
     probe_chassis(&probe_roots_host, &facts->chassis);

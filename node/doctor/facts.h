@@ -101,8 +101,12 @@ struct capacity_facts {
     int64_t idle_permille; /* measured idle share of the host's CPUs; negative unknown. Shown only */
     int64_t mem_free_mib;  /* MemAvailable or what the cgroup leaves; 0 unknown */
     char mem_limit[FACT_WORD];
-    int64_t own_mem_mib;   /* resident memory of this node's own guests: it counts as free */
-    int64_t disk_free_mib; /* 0 unknown */
+    int64_t own_mem_mib;    /* what this node's own guests hold: it counts as free */
+    int64_t own_leases;     /* how many of them are a lease's */
+    int64_t parked;         /* and how many wait for one */
+    int64_t parked_mem_mib; /* what these hold, of own_mem_mib */
+    int64_t saved_states;   /* of this node's berths that are there on disk */
+    int64_t disk_free_mib;  /* 0 unknown */
     char disk_path[FACT_TEXT];
 };
 

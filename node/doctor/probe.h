@@ -80,16 +80,11 @@ struct cgroup_limits {
 void cgroup_limits(const struct probe_roots *roots, struct cgroup_limits *limits);
 
 /*
- * What libvirt and QEMU can do, who QEMU runs as, and what this node's own guests hold. *found is *owned* by
- * the caller (hypervisor_facts_clear()) and zero when libvirt did not answer.
+ * What libvirt and QEMU can do, and who QEMU runs as. *found is *owned* by the caller
+ * (hypervisor_facts_clear()) and zero when libvirt did not answer.
  */
 void probe_runtime(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
                    struct hypervisor_facts *found, struct probe_user *user, struct facts *facts);
-
-/* Memory that this node's own guests hold, which counts as free. Guests that cannot be seen count as somebody
- * else's. */
-void probe_own(struct hypervisor *hypervisor, const char *node_id, int64_t timeout_ms,
-               struct capacity_facts *facts);
 
 /* Opens and verifies the image. The result is *owned*, NULL when it is not good. */
 struct image *probe_image(const struct doctor_options *options, struct image_facts *facts);

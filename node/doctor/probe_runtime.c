@@ -1,5 +1,5 @@
-/* libvirt: whether it answers, what its QEMU can do, and as whom QEMU runs. Waits at most 26 s: 20 for what
- * it can do, then 3 each for a sign of life and for the list of our guests. */
+/* libvirt: whether it answers, what its QEMU can do, and as whom QEMU runs. Waits at most 23 s: 20 for what
+ * it can do, then 3 for a sign of life. */
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -10,10 +10,9 @@
 
 #include "base/text.h"
 #include "doctor/probe.h"
-#include "guest/guest.h"
 
 /* Domain capabilities that libvirt has not cached take over a second, on a busy host several. */
-enum { FACTS_TIMEOUT_MS = 20000, LIST_TIMEOUT_MS = 3000, PING_TIMEOUT_MS = 3000 };
+enum { FACTS_TIMEOUT_MS = 20000, PING_TIMEOUT_MS = 3000 };
 
 static enum fact yes_if(bool value)
 {
@@ -72,32 +71,6 @@ static void name_user(const struct probe_user *user, struct runtime_facts *facts
     PROBE_COPY(facts->user, text);
 }
 
-/* Resident memory of a process, MiB; 0 when it cannot be told. */
-static int64_t resident_mib(pid_t pid)
-{
-    char value[64];
-    long long kib;
-    CLEANUP_FREE char *name = text_format("%d/status", (int)pid);
-    CLEANUP_FREE char *status = pid > 0 ? probe_text("/proc", name) : NULL;
-    if (!status || !probe_field(status, "VmRSS", value, sizeof value) || sscanf(value, "%lld kB", &kib) != 1)
-        return 0;
-    return kib / 1024;
-}
-
-void probe_own(struct hypervisor *hypervisor, const char *node_id, int64_t timeout_ms,
-               struct capacity_facts *facts)
-{
-    struct error ignored = ERROR_INIT;
-    struct guest_owned *list = NULL;
-    size_t count = 0;
-    facts->own_mem_mib = 0;
-    if (!node_id || guest_list_owned(hypervisor, node_id, timeout_ms, &list, &count, &ignored) < 0)
-        return;
-    for (size_t i = 0; i < count; i++)
-        facts->own_mem_mib += resident_mib(guest_process(list[i].uuid));
-    guest_list_free(list, count);
-}
-
 static void copy_facts(const struct hypervisor_facts *found, struct facts *facts)
 {
     struct runtime_facts *runtime = &facts->runtime;
@@ -130,5 +103,4 @@ void probe_runtime(struct hypervisor *hypervisor, const struct config *config, c
     copy_facts(found, facts);
     find_user(found, user);
     name_user(user, &facts->runtime);
-    probe_own(hypervisor, node_id, LIST_TIMEOUT_MS, &facts->capacity);
 }

@@ -87,6 +87,10 @@ static const struct record_field fields[] = {
     INTEGER(capacity, mem_free_mib),
     TEXT(capacity, mem_limit),
     INTEGER(capacity, own_mem_mib),
+    INTEGER(capacity, own_leases),
+    INTEGER(capacity, parked),
+    INTEGER(capacity, parked_mem_mib),
+    INTEGER(capacity, saved_states),
     INTEGER(capacity, disk_free_mib),
     TEXT(capacity, disk_path),
 

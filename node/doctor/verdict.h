@@ -19,9 +19,6 @@ void verdict_say(struct verdict *verdict, enum report_row row, enum report_statu
 /* What a row that only public intent requires becomes when it is not met. */
 enum report_status verdict_public_only(const struct verdict *verdict);
 
-/* Free vCPUs; an unknown figure is 0. More than one vCPU a CPU is for emulated guests alone. */
-int64_t capacity_free_vcpu(const struct config *config, const struct capacity_facts *capacity);
-
 void judge_capacity(struct verdict *verdict);
 void judge_chassis(struct verdict *verdict);
 void judge_availability(struct verdict *verdict);

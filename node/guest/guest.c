@@ -148,9 +148,12 @@ static int read_state(virConnectPtr connection, void *state, struct error *err)
         *err = missing;
         return -1;
     }
-    if (virDomainGetState(domain, &libvirt_state, &reason, 0) < 0)
+    if (virDomainGetState(domain, &libvirt_state, &reason, 0) == 0)
+        given->state = state_of(libvirt_state, reason);
+    else if (virGetLastErrorCode() == VIR_ERR_NO_DOMAIN)
+        given->state = GUEST_GONE; /* since it was looked up */
+    else
         return call_libvirt_error(ERROR_HYPERVISOR, err, "cannot ask for the guest's state");
-    given->state = state_of(libvirt_state, reason);
     return 0;
 }
 

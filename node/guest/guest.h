@@ -112,7 +112,8 @@ struct guest_owned {
     char uuid[37];
     char *name;
     char *node_id;
-    char *lease_id; /* "" when it was not leased */
+    char *lease_id;        /* "" when it was not leased */
+    int64_t vcpu, mem_mib; /* its shape; 0 when it could not be told */
 };
 
 /* Lists the domains whose metadata names node_id; foreign domains are never listed. *list is *owned*. */

@@ -61,6 +61,7 @@ static void take_if_owned(struct list_state *owned, virDomainPtr domain)
 {
     CLEANUP_FREE char *node_id = NULL;
     CLEANUP_FREE char *lease_id = NULL;
+    virDomainInfo info;
     if (!owned_read(domain, &node_id, &lease_id) || strcmp(node_id, owned->node_id) != 0)
         return;
     struct guest_owned *entry = &owned->list[owned->count];
@@ -69,6 +70,10 @@ static void take_if_owned(struct list_state *owned, virDomainPtr domain)
     entry->name = text_copy(virDomainGetName(domain));
     entry->node_id = TAKE(node_id);
     entry->lease_id = TAKE(lease_id);
+    if (virDomainGetInfo(domain, &info) == 0) {
+        entry->vcpu = info.nrVirtCpu;
+        entry->mem_mib = (int64_t)(info.maxMem / 1024);
+    }
     owned->count++;
 }
 

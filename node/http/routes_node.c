@@ -25,12 +25,28 @@ static json_t *text_or_null(const char *text)
     return text && text[0] ? json_string(text) : json_null();
 }
 
+static double seconds_since(int64_t monotonic_ms)
+{
+    return (double)(clock_monotonic_ms() - monotonic_ms) / 1000;
+}
+
+/* The guest that waits for the next lease, or null. */
+static json_t *encode_prepared(const struct berth_status *status)
+{
+    const struct lease_shape *shape = &status->prepared_shape;
+    if (!status->prepared)
+        return json_null();
+    return json_pack("{s:s, s:I, s:I, s:I, s:f}", "how", status->prepared, "vcpu", (json_int_t)shape->vcpu,
+                     "mem_gib", (json_int_t)shape->mem_gib, "disk_gib", (json_int_t)shape->disk_gib,
+                     "seconds", seconds_since(status->prepared_ms));
+}
+
 static json_t *encode_berth(size_t n, const struct berth_status *status)
 {
-    double seconds = (double)(clock_monotonic_ms() - status->since_ms) / 1000;
-    return json_pack("{s:I, s:s, s:o, s:o, s:f, s:o, s:o}", "n", (json_int_t)n, "state", status->state,
+    return json_pack("{s:I, s:s, s:o, s:o, s:f, s:o, s:o, s:o}", "n", (json_int_t)n, "state", status->state,
                      "phase", text_or_null(status->phase), "lease", text_or_null(status->lease_id), "seconds",
-                     seconds, "reason", text_or_null(status->reason), "paused", text_or_null(status->paused));
+                     seconds_since(status->since_ms), "reason", text_or_null(status->reason), "paused",
+                     text_or_null(status->paused), "prepared", encode_prepared(status));
 }
 
 static int node(struct exchange *exchange, struct error *err)
@@ -49,12 +65,12 @@ static int node(struct exchange *exchange, struct error *err)
     json_t *guest = json_copy(json_array_get(berths, 0));
     json_object_del(guest, "n");
     return answer_json(exchange, MHD_HTTP_OK,
-                       json_pack("{s:s, s:b, s:b, s:s, s:s, s:o, s:o, s:o, s:o, s:s}", "protocol",
+                       json_pack("{s:s, s:b, s:b, s:s, s:s, s:o, s:o, s:o, s:o, s:s, s:s}", "protocol",
                                  PROTOCOL_VERSION, "parked", leases_parked(context->leases), "eligible",
                                  eligibility_last(context->eligibility), "bind", context->bind, "class",
                                  config_class_word(context->config->class), "live_lease", text_or_null(live),
                                  "settlement", protocol_settlement(), "berths", berths, "guest", guest,
-                                 "version", BERTHOS_VERSION));
+                                 "warm", leases_warm(context->leases), "version", BERTHOS_VERSION));
 }
 
 static int park(struct exchange *exchange, struct error *err)

@@ -48,34 +48,41 @@ int berth_take_down(struct leases *leases, struct berth *berth, struct error *er
     return 0;
 }
 
-bool berth_undo(struct leases *leases, struct berth *berth, const char *why)
+/* Undoes what a berth in this state has; in any other it may be another create's by now. */
+static void undo(struct leases *leases, struct berth *berth, enum berth_state state, const char *why)
 {
     struct error err = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
-    bool mine = !berth->acting && (berth->state == BERTH_PREPARING || berth->state == BERTH_ENDING) &&
-                berth->record.state == JOURNAL_CREATING;
+    bool mine = !berth->acting && berth->state == state && berth->record.state == JOURNAL_CREATING;
     berth->acting |= mine;
     pthread_mutex_unlock(&berth->mutex);
     if (!mine)
-        return false;
-
+        return;
     bool undone = berth_take_down(leases, berth, &err) == 0 &&
                   (!berth->record.id[0] || journal_remove(&leases->journal, berth->record.id, &err) == 0);
     if (!undone)
         log_error("lease", "a guest that nobody got: %s", err.text);
     pthread_mutex_lock(&berth->mutex);
-    berth->acting = false;
     if (why)
         snprintf(berth->reason, sizeof berth->reason, "%.250s", why);
-    bool failed = berth->reason[0];
-    if (!undone && berth->state != BERTH_ENDING)
+    berth->acting = false;
+    if (undone) /* from here on the berth may be another create's */
+        berth_enter(berth, berth->reason[0] ? BERTH_FAILED : BERTH_EMPTY, NULL);
+    else if (state != BERTH_ENDING)
         berth_enter(berth, BERTH_ENDING, NULL);
     pthread_mutex_unlock(&berth->mutex);
     if (undone)
-        berth_leave(leases, berth,
-                    failed ? BERTH_FAILED
-                           : BERTH_EMPTY); /* from here on its record may be another create's */
-    return undone;
+        hypervisor_release(leases->options.hypervisor);
+}
+
+void berth_undo(struct leases *leases, struct berth *berth, const char *why)
+{
+    undo(leases, berth, BERTH_PREPARING, why);
+}
+
+void berth_undo_again(struct leases *leases, struct berth *berth)
+{
+    undo(leases, berth, BERTH_ENDING, NULL);
 }
 
 void berth_close_display(struct berth *berth)

@@ -168,6 +168,12 @@ struct berth *berth_take(struct leases *leases, const struct lease_request *requ
  * With berth.mutex held. */
 void berth_begin(struct leases *leases, struct berth *berth, bool spare);
 
+/* Whether a berth that is not free has, or may have, a domain: one that is ready on the disk has none. */
+bool berth_has_domain(const struct berth *berth);
+
+/* Makes what is prepared there for the next create. With berth.mutex held, while preparing. */
+void berth_enter_ready(struct leases *leases, struct berth *berth);
+
 /* Puts a berth back that berth_take() gave: ready again, or empty. */
 void berth_put_back(struct leases *leases, struct berth *berth);
 
@@ -273,12 +279,15 @@ void berth_set_paused(struct berth *berth, const char *why);
 void berth_ask_paused(struct leases *leases, struct berth *berth);
 
 /*
- * Undoes a create or a preparation: nothing of its guest remains, then its record goes and the berth is free
- * (failed where there is a reason, given here or before). Where the guest does not go the berth is ending,
- * and the keeper calls again. The berth is preparing or ending and its lease was never live. Returns whether
- * it is done; false while another thread does it.
+ * Undoes a create or a preparation, for the thread that the berth is preparing for: nothing of its guest
+ * remains, then its record goes and the berth is free (failed where there is a reason, given here or before).
+ * Where the guest does not go the berth is ending, and the keeper tries again.
  */
-bool berth_undo(struct leases *leases, struct berth *berth, const char *why);
+void berth_undo(struct leases *leases, struct berth *berth, const char *why);
+
+/* The same for a berth that is ending because its guest did not go; nothing where it is not, or where another
+ * thread is at it. */
+void berth_undo_again(struct leases *leases, struct berth *berth);
 
 /*
  * The berth whose lease (live or ending) has this id, with its mutex held; NULL when there is none that the

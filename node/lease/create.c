@@ -32,7 +32,8 @@ static int see_to_fit(struct leases *leases, struct berth *berth, const struct l
         return 0;
     if (berth_drop_prepared(leases, berth, err) < 0)
         return -1;
-    return doctor_shape_fits(leases->options.config, leases->options.hypervisor, shape, err);
+    return doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
+                             berth->uuid, shape, err);
 }
 
 /* The checks that come after "is a berth free" in CONTRACT.md section 3; fills the record when they pass. */

@@ -109,7 +109,7 @@ static void run_end(const struct berth_job *job)
     bool never_live = job->berth->record.state == JOURNAL_CREATING;
     pthread_mutex_unlock(&job->berth->mutex);
     if (never_live)
-        berth_undo(job->leases, job->berth, NULL);
+        berth_undo_again(job->leases, job->berth);
     else
         berth_end(job->leases, job->berth, job->id, job->reason, &receipt, &err);
     keeper_wake(job->leases);

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/sync.h"
 #include "base/text.h"
+#include "doctor/warm.h"
 #include "guest/guest.h"
 #include "lease/berth.h"
 
@@ -80,6 +81,7 @@ static int open_berths(struct leases *leases, struct error *err)
 
 struct leases *leases_open(const struct leases_options *options, struct error *err)
 {
+    char why[WARM_WHY_SIZE];
     struct leases *leases = calloc(1, sizeof *leases);
     if (!leases) {
         error_set(err, ERROR_INTERNAL, "cannot open the leases: out of memory");
@@ -89,7 +91,8 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
     leases->verified = file_join(options->config->home, "verified.json");
     leases->golden = file_join(options->config->state_dir, "golden");
     leases->parked = true;
-    leases->warm = options->config->warm == WARM_DEFAULT ? WARM_RAM : options->config->warm;
+    leases->warm = doctor_warm(options->config, options->hypervisor, why);
+    log_info("lease", "%s", why);
     pthread_mutex_init(&leases->mutex, NULL);
     sync_cond_init(&leases->keeper_wake);
     if (journal_open(&leases->journal, options->config->home, err) < 0 || open_berths(leases, err) < 0 ||
@@ -165,7 +168,7 @@ void leases_stop(struct leases *leases, bool end_leases)
         memcpy(id, berth->record.id, sizeof id);
         pthread_mutex_unlock(&berth->mutex);
         if (undone) {
-            berth_undo(leases, berth, NULL);
+            berth_undo_again(leases, berth);
             continue;
         }
         if (held && !end_leases) {

@@ -33,6 +33,11 @@ enum {
     YOUNG_MS = 60 * 1000, /* one that dies so soon after it got ready counts as a failure */
 };
 
+static bool is_saved(const struct berth_prepared *prepared)
+{
+    return strcmp(prepared->how, "disk") == 0;
+}
+
 /* --- preparing ------------------------------------------------------------------------------------- */
 
 /* Whether a create waits for the guest, or it is not wanted any more: then nothing else is waited for. */
@@ -69,7 +74,8 @@ static void settle(struct leases *leases, struct berth *berth)
 static int boot(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
 {
     const struct lease_shape *shape = &berth->record.shape; /* ours alone while preparing */
-    if (doctor_shape_fits(leases->options.config, leases->options.hypervisor, shape, err) < 0 ||
+    if (doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
+                          berth->uuid, shape, err) < 0 ||
         berth_bring_up(leases, berth, guest, err) < 0 || berth_enter_phase(berth, "settle", err) < 0)
         return -1;
     settle(leases, berth);
@@ -140,8 +146,20 @@ static void note_failure(struct berth *berth, bool cancelled)
     berth->prepare_ms = back_off(berth->failures); /* a create that made this one give way comes first */
 }
 
+bool berth_has_domain(const struct berth *berth)
+{
+    return !berth->prepared.how || !is_saved(&berth->prepared);
+}
+
+void berth_enter_ready(struct leases *leases, struct berth *berth)
+{
+    berth_enter(berth, BERTH_READY, NULL);
+    if (!berth_has_domain(berth))
+        hypervisor_release(leases->options.hypervisor);
+}
+
 /* Shows the guest to whoever comes for it. False when it was told to give up. */
-static bool make_ready(struct berth *berth, struct berth_guest *guest, const char *how)
+static bool make_ready(struct leases *leases, struct berth *berth, struct berth_guest *guest, const char *how)
 {
     LOCK_SCOPE(&berth->mutex);
     if (berth->cancelled)
@@ -152,7 +170,7 @@ static bool make_ready(struct berth *berth, struct berth_guest *guest, const cha
         .guest = {TAKE(guest->image), TAKE(guest->display)},
         .since_ms = clock_monotonic_ms(),
     };
-    berth_enter(berth, BERTH_READY, NULL);
+    berth_enter_ready(leases, berth);
     return true;
 }
 
@@ -165,7 +183,7 @@ static void run_prepare(const struct berth_job *job)
     CLEANUP_GUEST struct berth_guest guest = {0};
     const char *how;
     int prepared = prepare(leases, berth, &guest, &how, &err);
-    if (prepared == 0 && make_ready(berth, &guest, how)) {
+    if (prepared == 0 && make_ready(leases, berth, &guest, how)) {
         log_info("lease", "%s: a guest is ready (%s) after %lld ms", berth->name, how,
                  (long long)(clock_monotonic_ms() - began_ms));
         keeper_wake(leases);
@@ -189,11 +207,6 @@ static void run_set_clock(const struct berth_job *job)
     struct error err = ERROR_INIT;
     if (guest_set_clock(job->leases->options.hypervisor, job->berth->uuid, CLOCK_TIMEOUT_MS, &err) < 0)
         log_warning("lease", "%s: the guest's clock is behind: %s", job->id, err.text);
-}
-
-static bool is_saved(const struct berth_prepared *prepared)
-{
-    return strcmp(prepared->how, "disk") == 0;
 }
 
 /* The guest goes on, as that of the berth's record, and shows a fresh picture. */
@@ -330,12 +343,12 @@ static bool hold_ready(struct leases *leases, struct berth *berth, bool *keep)
     return true;
 }
 
-static bool let_go(struct berth *berth)
+static bool let_go(struct leases *leases, struct berth *berth)
 {
     LOCK_SCOPE(&berth->mutex);
     if (berth->cancelled)
         return false;
-    berth_enter(berth, BERTH_READY, NULL);
+    berth_enter_ready(leases, berth);
     return true;
 }
 
@@ -347,7 +360,7 @@ static int64_t look_after_ready(struct leases *leases, struct berth *berth)
     const struct berth_prepared *prepared = &berth->prepared; /* ours alone while preparing */
     bool young = clock_monotonic_ms() - prepared->since_ms < YOUNG_MS;
     const char *why = keep ? unfit(leases, berth, prepared) : "no lease is waited for";
-    if (!why && let_go(berth))
+    if (!why && let_go(leases, berth))
         return clock_deadline(LOOK_EVERY_MS);
     log_info("lease", "%s: the prepared guest goes: %s", berth->name, why ? why : "it gives way");
     if (keep && why && young)

@@ -94,8 +94,8 @@ bool berth_is_prepared(const struct berth *berth, const struct lease_shape *shap
 
 void berth_begin(struct leases *leases, struct berth *berth, bool spare)
 {
-    if (berth->state != BERTH_READY)
-        hypervisor_hold(leases->options.hypervisor); /* until the berth is free again */
+    if (berth->state != BERTH_READY || !berth_has_domain(berth))
+        hypervisor_hold(leases->options.hypervisor); /* until there is no domain any more */
     berth->record =
         (struct journal_record){.state = JOURNAL_CREATING, .berth = berth->n, .shape = berth->prepared.shape};
     berth->spare = spare;
@@ -116,7 +116,7 @@ void berth_put_back(struct leases *leases, struct berth *berth)
         return;
     }
     LOCK_SCOPE(&berth->mutex);
-    berth_enter(berth, BERTH_READY, NULL);
+    berth_enter_ready(leases, berth);
 }
 
 /* Waits until the berth's preparation is over, however it ends. False at the deadline. */

@@ -138,19 +138,16 @@ static void await_goodbye(struct viewer *viewer, int64_t deadline_ms)
     }
 }
 
-/* As send_all() to the peer; but once the viewer is told to go as well, no longer than GOODBYE_MS from then.
- */
-static bool send_patiently(struct viewer *viewer, const uint8_t *bytes, size_t size, int64_t deadline_ms)
+/* Sends the frame under way as send_all() would; but once the viewer is told to go as well, no longer than
+ * GOODBYE_MS from then. */
+static bool send_patiently(struct viewer *viewer, int64_t deadline_ms)
 {
     struct pollfd ready[] = {{.fd = viewer->socket, .events = POLLOUT},
                              {.fd = viewer->seat.wake_fd, .events = POLLIN}};
     for (;;) {
-        ssize_t sent = send(viewer->socket, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0 && errno != EAGAIN && errno != EINTR)
+        if (pour_send(&viewer->pour, viewer->socket) < 0)
             return false;
-        bytes += sent > 0 ? sent : 0;
-        size -= sent > 0 ? (size_t)sent : 0;
-        if (size == 0)
+        if (pour_idle(&viewer->pour))
             return true;
         if (poll(ready, 2, clock_left_ms(deadline_ms)) == 0)
             return false;
@@ -169,16 +166,13 @@ static bool send_patiently(struct viewer *viewer, const uint8_t *bytes, size_t s
  */
 void viewer_say_goodbye(struct viewer *viewer)
 {
-    uint8_t frame[2 + FRAMES_CONTROL_MAX];
     if (viewer->mute)
         return;
     int64_t deadline_ms = clock_deadline(viewer->code == CLOSE_SLOW ? LINGER_MS : GOODBYE_MS);
-    size_t size = frames_close(frame, (uint16_t)(viewer->code == CLOSE_NO_CODE ? CLOSE_NORMAL : viewer->code),
-                               viewer->reason);
-    if (viewer->down_end > 0 && !send_patiently(viewer, viewer->down + viewer->down_at,
-                                                viewer->down_end - viewer->down_at, deadline_ms))
+    if (!send_patiently(viewer, deadline_ms))
         return;
-    if (!send_patiently(viewer, frame, size, deadline_ms))
+    pour_close(&viewer->pour, viewer->code == CLOSE_NO_CODE ? CLOSE_NORMAL : viewer->code, viewer->reason);
+    if (!send_patiently(viewer, deadline_ms))
         return;
     shutdown(viewer->socket, SHUT_WR);
     await_goodbye(viewer, clock_deadline(GOODBYE_MS));

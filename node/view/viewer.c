@@ -47,6 +47,7 @@ struct viewer *viewer_new(struct audience *audience, const char *grant, struct e
     }
     memset(viewer, 0, offsetof(struct viewer, read)); /* the rest costs memory only once it is used */
     viewer->vnc_fd = -1;
+    pour_start(&viewer->pour);
     if (audience_join(audience, &viewer->seat, grant, err) < 0) {
         free(viewer);
         return NULL;
@@ -178,51 +179,40 @@ static void send_up(struct viewer *viewer)
 
 static void send_down(struct viewer *viewer)
 {
-    while (viewer->down_at < viewer->down_end) {
-        ssize_t sent = send(viewer->socket, viewer->down + viewer->down_at,
-                            viewer->down_end - viewer->down_at, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (sent < 0) {
-            if (errno != EAGAIN && errno != EINTR)
-                end_silently(viewer);
-            return;
-        }
-        viewer->down_at += (size_t)sent;
+    ssize_t sent = pour_send(&viewer->pour, viewer->socket);
+    if (sent < 0)
+        end_silently(viewer);
+    if (sent > 0)
         viewer->moved_ms = clock_monotonic_ms();
-    }
-    viewer->down_at = viewer->down_end = 0;
 }
 
-/* Begins a frame whose payload of `size` bytes stands at `down` behind the room for a header. */
-static void begin_frame(struct viewer *viewer, enum frame_opcode opcode, size_t size)
+/* A frame was given to the pour. */
+static void begin_frame(struct viewer *viewer)
 {
-    uint8_t header[FRAMES_HEADER_MAX];
-    size_t length = frames_header(header, opcode, size);
-    viewer->down_at = FRAMES_HEADER_MAX - length;
-    viewer->down_end = FRAMES_HEADER_MAX + size;
-    memcpy(viewer->down + viewer->down_at, header, length);
     viewer->moved_ms = clock_monotonic_ms();
     send_down(viewer);
 }
 
 static void read_display(struct viewer *viewer)
 {
-    ssize_t got = recv(viewer->vnc_fd, viewer->down + FRAMES_HEADER_MAX, DOWN_SIZE, MSG_DONTWAIT);
-    if (got > 0)
-        begin_frame(viewer, FRAME_BINARY, (size_t)got);
-    else if (got == 0 || (errno != EAGAIN && errno != EINTR))
+    enum pour_taken taken = pour_take(&viewer->pour, viewer->vnc_fd);
+    if (taken == POUR_SOME)
+        begin_frame(viewer);
+    else if (taken == POUR_ENDED)
         display_closed(viewer);
 }
 
 static void send_control(struct viewer *viewer)
 {
-    if (viewer->pong_due && viewer->down_end == 0) {
+    if (viewer->pong_due && pour_idle(&viewer->pour)) {
         viewer->pong_due = false;
-        memcpy(viewer->down + FRAMES_HEADER_MAX, viewer->pong, viewer->pong_size);
-        begin_frame(viewer, FRAME_PONG, viewer->pong_size);
+        pour_control(&viewer->pour, FRAME_PONG, viewer->pong, viewer->pong_size);
+        begin_frame(viewer);
     }
-    if (viewer->ping_due && viewer->down_end == 0) {
+    if (viewer->ping_due && pour_idle(&viewer->pour)) {
         viewer->ping_due = false;
-        begin_frame(viewer, FRAME_PING, 0);
+        pour_control(&viewer->pour, FRAME_PING, viewer->pong, 0);
+        begin_frame(viewer);
     }
 }
 
@@ -230,7 +220,7 @@ static void send_control(struct viewer *viewer)
 static int64_t keep_time(struct viewer *viewer)
 {
     int64_t now_ms = clock_monotonic_ms();
-    bool blocked = viewer->down_end > 0, listening = viewer->up_end == 0;
+    bool blocked = !pour_idle(&viewer->pour), listening = viewer->up_end == 0;
     if (blocked && now_ms - viewer->moved_ms >= STALL_MS)
         end(viewer, CLOSE_SLOW, "this viewer read too slowly");
     if (listening && now_ms - viewer->heard_ms >= DEAD_MS)
@@ -258,7 +248,7 @@ static void pump(struct viewer *viewer)
         send_control(viewer);
         if (viewer->over)
             return;
-        bool down = viewer->down_end > 0, up = viewer->up_end > 0;
+        bool down = !pour_idle(&viewer->pour), up = viewer->up_end > 0;
         struct pollfd ready[] = {
             {.fd = viewer->socket, .events = (short)((up ? POLLRDHUP : POLLIN) | (down ? POLLOUT : 0))},
             {.fd = down && viewer->hung_up ? -1 : viewer->vnc_fd,
@@ -279,7 +269,7 @@ static void pump(struct viewer *viewer)
             send_down(viewer);
         if (!viewer->over && viewer->up_end > 0)
             send_up(viewer);
-        if (!viewer->over && ready[1].revents & (POLLIN | lost) && viewer->down_end == 0)
+        if (!viewer->over && ready[1].revents & (POLLIN | lost) && pour_idle(&viewer->pour))
             read_display(viewer);
     }
 }

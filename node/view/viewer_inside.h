@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #include "view/frames.h"
+#include "view/pour.h"
 #include "view/rfb_filter.h"
 #include "view/viewer.h"
 
-#define DOWN_SIZE (256 << 10) /* much at once is what makes the pump cheap */
 #define READ_SIZE (16 << 10)
 #define UP_SIZE   (READ_SIZE + 64 + RFB_MESSAGE_MAX) /* wslay may hold the start of a frame back */
 
@@ -41,11 +41,10 @@ struct viewer {
     int64_t moved_ms; /* the peer took bytes, or a frame was begun */
     int64_t ping_ms;  /* the next ping is due */
 
-    size_t down_at, down_end; /* of `down`: what the peer has not taken of the present frame */
-    size_t up_at, up_end;     /* of `up`: what QEMU has not taken */
+    size_t up_at, up_end; /* of `up`: what QEMU has not taken */
     uint8_t read[READ_SIZE];
     uint8_t up[UP_SIZE];
-    uint8_t down[FRAMES_HEADER_MAX + DOWN_SIZE];
+    struct pour pour; /* from QEMU to the peer */
 };
 
 /* Waits for one descriptor; false when the deadline has passed. */

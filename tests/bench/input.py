@@ -14,10 +14,9 @@ import os
 import sys
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import berthos_live as live  # noqa: E402
-from lease import spread, timed  # noqa: E402
+from measure import spread, timed  # noqa: E402
 
 PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7f))
 

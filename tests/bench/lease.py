@@ -17,37 +17,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import berthos_live as live  # noqa: E402
-
-
-def quantile(values, share):
-    """The value below which this share of the values lies (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
-
-
-def timed(action):
-    begun = time.monotonic()
-    action()
-    return 1000 * (time.monotonic() - begun)
-
-
-def spread(values):
-    return {"p50_ms": round(quantile(values, 0.5), 2), "p99_ms": round(quantile(values, 0.99), 2), "n": len(values)}
-
-
-def switches(pid):
-    """How often the threads of a process have been given the processor, for whatever reason."""
-    count = 0
-    for task in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/status" % (pid, task)) as file:
-            count += sum(int(line.split()[1]) for line in file if "ctxt_switches" in line)
-    return count
-
-
-def memory_kib(pid):
-    with open("/proc/%d/smaps_rollup" % pid) as file:
-        fields = {line.split(":")[0]: int(line.split()[1]) for line in file if line.endswith("kB\n")}
-    return {"resident_kib": fields["Rss"], "private_dirty_kib": fields["Private_Dirty"]}
+from measure import memory_kib, quantile, spread, switches, timed  # noqa: E402
 
 
 def measure_idle(node, seconds=20):

@@ -26,12 +26,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import berthos_live as live  # noqa: E402
 from graphics import Graphics  # noqa: E402
-
-
-def quantile(values, share):
-    """The value below which this share of the values lies (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
+from measure import quantile  # noqa: E402
 
 
 class Relay:

@@ -24,17 +24,11 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "live"))
 import berthos_live as live  # noqa: E402
 import view_client  # noqa: E402
+from measure import quantile  # noqa: E402
 
 HOST = os.path.join(os.path.dirname(os.path.abspath(live.BINARY)), "bench_view_host")
 CHUNK = 256 << 10
 SMALL = b"\0" * 64
-TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def quantile(values, share):
-    """The value below which this share of the values lies (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 # ---------------------------------------------------------------------------------------------- the source
@@ -129,12 +123,10 @@ class Pump:
         total = 0
         for pid in self.pids():
             try:
-                with open("/proc/%d/stat" % pid) as file:
-                    fields = file.read().rpartition(")")[2].split()
-                total += int(fields[11]) + int(fields[12])
+                total += live.cpu_seconds(pid)
             except OSError:
                 pass
-        return total / TICKS
+        return total
 
     def memory_kib(self):
         total = 0

@@ -7,6 +7,7 @@ The environment (set by ctest and tests/run.sh):
   BERTHOS_BINARY          the `berth` to test
   BERTHOS_TEST_IMAGES     the folder with berthos-test-guest:v1 (and the desktop, for tests/e2e)
   BERTHOS_TEST_WORK       the folder for homes and state folders (QEMU's user must be able to cross it)
+  BERTHOS_TEST_ACCEL      tcg, or kvm on a host that has it
   BERTHOS_TEST_SECONDS    after so many seconds the test gives up by itself, cleanly
 """
 
@@ -32,6 +33,7 @@ import zlib
 BINARY = os.environ.get("BERTHOS_BINARY", "berth")
 WORK = os.environ.get("BERTHOS_TEST_WORK", "/var/tmp")
 IMAGES = os.environ.get("BERTHOS_TEST_IMAGES", "/var/lib/berthos/images")
+ACCEL = os.environ.get("BERTHOS_TEST_ACCEL", "tcg")
 METADATA = "https://berthos.dev/xmlns/domain/1"
 TEST_GUEST = "berthos-test-guest:v1"
 WIDTH, HEIGHT = 1280, 800
@@ -329,6 +331,26 @@ def qemu_pid(name):
         return int(file.read())
 
 
+def qemu_of(uuid):
+    """The process of the QEMU whose domain has this UUID, whatever libvirt says of it; None where none runs."""
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open("/proc/%s/cmdline" % name, "rb") as file:
+                    if b"\0-uuid\0%s\0" % uuid.encode() in file.read():
+                        return int(name)
+            except OSError:
+                pass  # it ended meanwhile
+    return None
+
+
+def cpu_seconds(pid):
+    """Processor time that a process has used, in seconds (proc(5), utime and stime)."""
+    with open("/proc/%d/stat" % pid) as file:
+        fields = file.read().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def agent(domain, command, seconds=20, **arguments):
     """One command to the guest agent; gives its `return`."""
     request = {"execute": command}
@@ -336,6 +358,13 @@ def agent(domain, command, seconds=20, **arguments):
         request["arguments"] = arguments
     answer = virsh("qemu-agent-command", domain, "--timeout", str(seconds), json.dumps(request))
     return json.loads(answer)["return"]
+
+
+def clock_error(domain):
+    """How many seconds the guest's clock is off the host's at least, that is beyond what asking for it takes."""
+    before = time.time()
+    guest = agent(domain, "guest-get-time") / 1e9
+    return max(before - guest, guest - time.time(), 0)
 
 
 def guest_read(domain, path, limit=1 << 20):
@@ -385,7 +414,7 @@ class Home:
         at_end(self.clean_up)
         os.chmod(self.state, 0o711)
         self.settings = {
-            "accel": "tcg",
+            "accel": ACCEL,
             "image": TEST_GUEST,
             "image_dir": IMAGES,
             "state_dir": self.state,
@@ -394,7 +423,7 @@ class Home:
             "vcpu": 1,
             "mem_gib": 1,
             # other guests of this host do not matter here
-            "vcpu_overcommit": 16,
+            "vcpu_overcommit": 16 if ACCEL == "tcg" else None,
         }
         self.settings.update(settings)
         self.write_config()
@@ -508,6 +537,23 @@ class Node(Home):
         names = self.domains()
         assert len(names) == 1, names
         return names[0]
+
+    def berth_status(self, n=0):
+        """What /v1/node says of a berth."""
+        return self.api.get("/v1/node").json()["berths"][n]
+
+    def ready(self, n=0, seconds=2 * GUEST_SECONDS):
+        """Waits until a berth holds a prepared guest; gives what /v1/node says of the berth then."""
+        last = [None]
+
+        def ready():
+            last[0] = self.berth_status(n)
+            return last[0]["state"] == "ready" and last[0]
+
+        try:
+            return wait_for("berth %d is ready" % n, ready, seconds)
+        except AssertionError as error:
+            raise AssertionError("%s; it is %r; the node's log:\n%s" % (error, last[0], self.log()[-3000:])) from None
 
     def leftovers(self):
         """Files of guests in the state folder: overlays, console logs, saved states."""

@@ -9,16 +9,17 @@ import unittest
 
 import berthos_live as live
 
-SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "node", "lease")
+SOURCES = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "node")
 
 
 def fault_points():
     """Every point at which a build with BERTHOS_FAULTS can be killed, from the sources: none is forgotten."""
     found = set()
-    for name in os.listdir(SOURCES):
-        if name.endswith(".c"):
-            with open(os.path.join(SOURCES, name)) as file:
-                found |= set(re.findall(r'fault_point\("([a-z_.]+)"\)', file.read()))
+    for folder, _, names in os.walk(SOURCES):
+        for name in names:
+            if name.endswith(".c"):
+                with open(os.path.join(folder, name)) as file:
+                    found |= set(re.findall(r'fault_point\("([a-z_.]+)"\)', file.read()))
     return sorted(found)
 
 
@@ -170,6 +171,22 @@ class Crash(RestartTest):
     def make(self):
         self.api.post("/v1/leases", {"os": "linux"})
 
+    def make_from_prepared(self):
+        live.wait_for("a guest is ready", lambda: self.api.get("/v1/node").json()["guest"]["state"] == "ready", 120)
+        self.make()
+
+    def set_warm(self, how):
+        self.node.settings["warm"] = how
+        self.node.write_config()
+
+    def run_prepared(self, point):
+        """The same for what happens to guests that are prepared; the next start prepares none, and leaves nothing."""
+        if self.node.running():
+            self.node.stop()
+        self.set_warm("ram" if point == "claim.resumed" else "disk")
+        self.run_with(point, self.make_from_prepared if point.startswith("claim.") else lambda: self.node.process.wait(120))
+        self.set_warm("off")
+
     def recover(self, table):
         """Starts the node again and notes how long it took until it served and showed its lease's screen."""
         self.start_again()
@@ -212,7 +229,9 @@ class Crash(RestartTest):
                 kind = point.split(".")[0]
                 if not self.node.running():
                     self.start_again()
-                if kind == "create":
+                if kind in ("prepare", "golden", "claim"):
+                    self.run_prepared(point)
+                elif kind == "create":
                     self.run_with(point, self.make)
                 elif kind == "end":
                     lease = self.api.lease()

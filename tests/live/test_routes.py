@@ -41,7 +41,7 @@ class Documents(live.LiveTest):
     def test_node(self):
         document = self.api.get("/v1/node", token=None).json()
         for key in ("protocol", "parked", "eligible", "bind", "class", "live_lease", "settlement", "berths", "guest",
-                    "version"):
+                    "warm", "version"):
             self.assertIn(key, document)
         self.assertIsNone(document["live_lease"])
         self.assertIs(document["eligible"], True)
@@ -49,6 +49,9 @@ class Documents(live.LiveTest):
         self.assertEqual(len(document["berths"]), 1)
         self.assertEqual(document["berths"][0]["n"], 0)
         self.assertEqual(document["berths"][0]["state"], "empty")
+        self.assertEqual(document["warm"], "off")
+        self.assertIsNone(document["berths"][0]["prepared"])
+        self.assertIsNone(document["guest"]["prepared"])
 
     def test_eligibility_is_probed_now(self):
         first = self.api.get("/v1/eligibility", token=None).json()

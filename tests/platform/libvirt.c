@@ -348,6 +348,175 @@ static void qemu_is_confined(void **state)
     assert_non_null(strstr(status, "\nSeccomp:\t2\n"));
 }
 
+/* --- guests with a uid of their own, saved and restored -------------------------------------------- */
+
+enum { OWN_UID = 70001, OTHER_UID = 70002 };
+
+/*
+ * A domain with a uid of its own and the overlay as its disk. backing: what lies below the overlay, as
+ * <backingStore> elements.
+ */
+static char *own_uid_xml(const struct files *files, const char *name, uid_t uid, const char *overlay,
+                         const char *backing)
+{
+    uid_t user;
+    gid_t group;
+    qemu_owner(&user, &group);
+    CLEANUP_FREE char *top =
+        text_format("<genid/><metadata><b:lease xmlns:b='" OUR_NAMESPACE "' id='l_1'/></metadata>"
+                    "<seclabel type='static' model='dac' relabel='no'><label>+%u:+%u</label></seclabel>",
+                    uid, group);
+    CLEANUP_FREE char *os = text_format("<kernel>%s</kernel><initrd>%s</initrd><cmdline>quiet</cmdline>",
+                                        files->kernel, files->initrd);
+    CLEANUP_FREE char *devices =
+        text_format("<disk type='file' device='disk'><driver name='qemu' type='qcow2'/><source file='%s'/>%s"
+                    "<target dev='vda' bus='virtio'/></disk>"
+                    "<channel type='unix'><target type='virtio' name='org.qemu.guest_agent.0'/></channel>",
+                    overlay, backing);
+    return domain_xml(name, top, os, devices);
+}
+
+/* <backingStore> of one file on what is below it. *Owned*. */
+static char *on(const char *file, const char *below)
+{
+    return text_format("<backingStore type='file'><format type='qcow2'/><source file='%s'/>%s</backingStore>",
+                       file, below);
+}
+
+static void give_to_own_uid(const char *overlay)
+{
+    uid_t user;
+    gid_t group;
+    qemu_owner(&user, &group);
+    assert_int_equal(chown(overlay, OWN_UID, group) | chmod(overlay, 0600), 0);
+}
+
+/*
+ * A label with a uid that no user has: QEMU runs as it, in the label's group and no other, libvirt gives it
+ * the domain's own folder although nothing is relabelled, and another such QEMU cannot open its overlay.
+ */
+static void a_uid_of_its_own(void **state)
+{
+    const struct files *files = *state;
+    struct error err = ERROR_INIT;
+    uid_t user;
+    gid_t group;
+    qemu_owner(&user, &group);
+    give_to_own_uid(files->overlay);
+    CLEANUP_FREE char *backing = on(files->base, "<backingStore/>");
+    CLEANUP_FREE char *name = fresh_name();
+    CLEANUP_FREE char *other = own_uid_xml(files, name, OTHER_UID, files->overlay, backing);
+    assert_null(start(other, VIR_DOMAIN_START_VALIDATE));
+    assert_non_null(strstr(last_reason(), "Permission denied"));
+
+    CLEANUP_FREE char *xml = own_uid_xml(files, name, OWN_UID, files->overlay, backing);
+    CLEANUP_DOMAIN virDomainPtr domain = start(xml, VIR_DOMAIN_START_VALIDATE);
+    assert_non_null(domain);
+    CLEANUP_FREE char *pid_path = text_format("/run/libvirt/qemu/%s.pid", name);
+    CLEANUP_FREE char *pid = NULL;
+    CLEANUP_FREE char *status = NULL;
+    assert_int_equal(file_read(pid_path, 32, &pid, NULL, &err), 0);
+    CLEANUP_FREE char *status_path = text_format("/proc/%d/status", atoi(pid));
+    assert_int_equal(file_read(status_path, 1 << 16, &status, NULL, &err), 0);
+    CLEANUP_FREE char *lines = text_format("\nUid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", OWN_UID, OWN_UID,
+                                           OWN_UID, OWN_UID, group, group, group, group);
+    assert_non_null(strstr(status, lines));
+    CLEANUP_FREE char *groups = text_format("\nGroups:\t%u \n", group);
+    assert_non_null(strstr(status, groups));
+    struct stat info;
+    CLEANUP_FREE char *folder =
+        text_format("/var/lib/libvirt/qemu/domain-%u-%.20s", virDomainGetID(domain), name);
+    assert_int_equal(stat(folder, &info), 0);
+    assert_int_equal(info.st_uid, OWN_UID);
+}
+
+/* The genid in a domain's XML. *Owned*. */
+static char *genid_of(const char *xml)
+{
+    const char *at = strstr(xml, "<genid>");
+    assert_non_null(at);
+    return text_format("%.36s", at + strlen("<genid>"));
+}
+
+/* The XML with each `from` replaced. *Owned*. */
+static char *replaced(const char *xml, const char *from, const char *to)
+{
+    char *text = text_copy(xml);
+    for (char *at = strstr(text, from); at; at = strstr(text, from)) {
+        char *longer = text_format("%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+        free(text);
+        text = longer;
+    }
+    return text;
+}
+
+/* Restores with a fresh overlay on the golden disk and another lease; the new domain's genid. *Owned*. */
+static char *restore_once(const struct files *files, const char *state, const char *saved, const char *golden,
+                          const char *uuid, const char *lease)
+{
+    CLEANUP_FREE char *overlay = text_format("%s/%s.qcow2", files->folder, lease);
+    qemu_img((const char *const[]){"qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", golden,
+                                   overlay, NULL});
+    give_to_own_uid(overlay);
+    const char *chain = strstr(saved, "<source file="), *end = strstr(saved, "<target dev=");
+    assert_true(chain && end);
+    CLEANUP_FREE char *base = on(files->base, "<backingStore/>");
+    CLEANUP_FREE char *below = on(golden, base);
+    CLEANUP_FREE char *other_disk =
+        text_format("%.*s<source file='%s'/>%s%s", (int)(chain - saved), saved, overlay, below, end);
+    CLEANUP_FREE char *xml = replaced(other_disk, "l_1", lease);
+    if (virDomainRestoreFlags(connection, state, xml, VIR_DOMAIN_SAVE_PAUSED) < 0)
+        fail_msg("%s", last_reason());
+    CLEANUP_DOMAIN virDomainPtr domain = virDomainLookupByUUIDString(connection, uuid);
+    assert_non_null(domain);
+    CLEANUP_FREE char *live = virDomainGetXMLDesc(domain, 0);
+    assert_non_null(strstr(live, overlay));
+    assert_non_null(strstr(live, golden));
+    assert_non_null(strstr(live, lease));
+    return genid_of(live);
+}
+
+/*
+ * A guest saved without relabelling: the file is root's, with mode 0600 from the start, and a restore leaves
+ * its owner and its ctime alone, so that it can be known again. Another disk path, a longer chain and other
+ * metadata may be given, under the same name and UUID; each restore has a genid of its own; another UUID is
+ * refused.
+ */
+static void a_saved_guest_is_restored_twice(void **state)
+{
+    const struct files *files = *state;
+    CLEANUP_FREE char *saved_path = file_join(files->folder, "guest.state");
+    CLEANUP_FREE char *golden = file_join(files->folder, "golden.qcow2");
+    CLEANUP_FREE char *backing = on(files->base, "<backingStore/>");
+    CLEANUP_FREE char *name = fresh_name();
+    char uuid[VIR_UUID_STRING_BUFLEN];
+    give_to_own_uid(files->overlay);
+    CLEANUP_FREE char *xml = own_uid_xml(files, name, OWN_UID, files->overlay, backing);
+    {
+        CLEANUP_DOMAIN virDomainPtr domain = start(xml, VIR_DOMAIN_START_VALIDATE);
+        assert_non_null(domain);
+        assert_int_equal(virDomainGetUUIDString(domain, uuid), 0);
+        if (virDomainSaveFlags(domain, saved_path, NULL, VIR_DOMAIN_SAVE_RUNNING) < 0)
+            fail_msg("%s", last_reason());
+        assert_null(virDomainLookupByName(connection, name));
+    }
+    struct stat saved;
+    assert_int_equal(stat(saved_path, &saved), 0);
+    assert_int_equal(saved.st_uid, 0);
+    assert_int_equal(saved.st_mode & 07777, 0600);
+
+    assert_int_equal(rename(files->overlay, golden) | chown(golden, 0, (gid_t)-1) | chmod(golden, 0444), 0);
+    CLEANUP_FREE char *described =
+        virDomainSaveImageGetXMLDesc(connection, saved_path, VIR_DOMAIN_SAVE_IMAGE_XML_SECURE);
+    assert_non_null(described);
+    CLEANUP_FREE char *other_uuid = replaced(described, uuid, "be274055-0000-5000-8000-000000000002");
+    assert_int_equal(virDomainRestoreFlags(connection, saved_path, other_uuid, VIR_DOMAIN_SAVE_PAUSED), -1);
+    CLEANUP_FREE char *first = restore_once(files, saved_path, described, golden, uuid, "l_2");
+    CLEANUP_FREE char *second = restore_once(files, saved_path, described, golden, uuid, "l_3");
+    assert_string_not_equal(first, second);
+    assert_untouched(saved_path, &saved);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +528,8 @@ int main(void)
         cmocka_unit_test(unknown_and_taken_have_their_codes),
         cmocka_unit_test_setup_teardown(without_relabelling_files_keep_their_owner, make_files, remove_files),
         cmocka_unit_test(qemu_is_confined),
+        cmocka_unit_test_setup_teardown(a_uid_of_its_own, make_files, remove_files),
+        cmocka_unit_test_setup_teardown(a_saved_guest_is_restored_twice, make_files, remove_files),
     };
     return cmocka_run_group_tests(tests, connect_once, disconnect);
 }

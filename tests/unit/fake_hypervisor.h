@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "doctor/eligibility.h"
 #include "doctor/fits.h"
+#include "doctor/warm.h"
 #include "fake_rfb.h"
 #include "guest/guest.h"
 #include "guest/hands.h"
@@ -409,10 +410,18 @@ void eligibility_check(struct eligibility *eligibility, struct eligibility_answe
     *answer = (struct eligibility_answer){.ok = true, .document = json_object()};
 }
 
-int doctor_shape_fits(const struct config *config, struct hypervisor *hypervisor,
-                      const struct lease_shape *shape, struct error *err)
+enum config_warm doctor_warm(const struct config *config, struct hypervisor *hypervisor,
+                             char why[WARM_WHY_SIZE])
 {
-    (void)config, (void)hypervisor, (void)shape, (void)err;
+    (void)hypervisor;
+    snprintf(why, WARM_WHY_SIZE, "warm is %s", config_warm_word(config->warm));
+    return config->warm;
+}
+
+int doctor_shape_fits(const struct config *config, struct hypervisor *hypervisor, const char *node_id,
+                      const char *uuid, const struct lease_shape *shape, struct error *err)
+{
+    (void)config, (void)hypervisor, (void)node_id, (void)uuid, (void)shape, (void)err;
     return 0;
 }
 

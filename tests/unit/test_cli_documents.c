@@ -53,6 +53,35 @@ static void test_shape(void **state)
     assert_null(documents_shape(NULL));
 }
 
+static void berth_is(const char *text, const char *line)
+{
+    CLEANUP_JSON json_t *berth = parsed(text);
+    CLEANUP_FREE char *shown = documents_berth(berth);
+    assert_string_equal(shown, line);
+}
+
+static void test_berth(void **state)
+{
+    (void)state;
+    berth_is(
+        "{\"n\": 0, \"state\": \"preparing\", \"phase\": \"boot\", \"seconds\": 12.9, \"prepared\": null}",
+        "preparing: boot, 12 s");
+    berth_is("{\"state\": \"ready\", \"seconds\": 65.2, \"prepared\": {\"how\": \"ram\", \"vcpu\": 2, "
+             "\"mem_gib\": 4, \"disk_gib\": 40, \"seconds\": 65.1}}",
+             "ready, 1 min 5 s; prepared: 2 vCPU, 4 GiB memory, 40 GiB disk (ram, 1 min 5 s)");
+    berth_is("{\"state\": \"empty\", \"seconds\": 1, \"prepared\": {\"how\": \"disk\", \"vcpu\": 1, "
+             "\"mem_gib\": 1, \"disk_gib\": 2}}",
+             "empty, 1 s; prepared: 1 vCPU, 1 GiB memory, 2 GiB disk (disk)");
+    berth_is("{\"state\": \"failed\", \"seconds\": 3, \"reason\": \"its image has changed\"}",
+             "failed, 3 s: its image has changed");
+    berth_is("{\"state\": \"leased\", \"seconds\": 3, \"paused\": \"its disk failed\"}",
+             "leased, 3 s; paused: its disk failed");
+    /* a node of another make */
+    berth_is("{}", "unknown");
+    berth_is("{\"state\": \"empty\", \"prepared\": {\"how\": \"ram\"}}", "empty");
+    berth_is("{\"state\": \"empty\", \"prepared\": \"ram\"}", "empty");
+}
+
 static void test_verdict(void **state)
 {
     (void)state;
@@ -93,10 +122,8 @@ static void test_lease_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_phase),
-        cmocka_unit_test(test_shape),
-        cmocka_unit_test(test_verdict),
-        cmocka_unit_test(test_lease_ids),
+        cmocka_unit_test(test_phase),   cmocka_unit_test(test_shape),     cmocka_unit_test(test_berth),
+        cmocka_unit_test(test_verdict), cmocka_unit_test(test_lease_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

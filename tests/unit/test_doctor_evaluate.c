@@ -134,6 +134,13 @@ DEFECT(little_memory, s->facts.capacity.mem_free_mib = 4095)
 DEFECT(memory_unknown, s->facts.capacity.mem_free_mib = 0; s->facts.capacity.own_mem_mib = 100000)
 DEFECT(large_memory_shape, s->config.mem_gib = 16)
 DEFECT(disk_full, s->facts.capacity.disk_free_mib = 4095)
+/* 8 CPUs, 2 of them given; 16000 MiB; leases of 2 vCPU, 4 GiB and 40 GiB of disk */
+DEFECT(berths_beyond_cpus, s->config.berths = 4; s->facts.capacity.mem_free_mib = 100000)
+DEFECT(berths_beyond_memory, s->config.berths = 4; s->facts.capacity.cpus = 80)
+DEFECT(berths_beyond_disk, s->config.berths = 2; s->facts.capacity.disk_free_mib = 8191)
+DEFECT(states_beyond_disk, s->config.warm = WARM_DISK; s->facts.capacity.disk_free_mib = 9215)
+DEFECT(one_state_beyond_disk, s->config.warm = WARM_DISK; s->config.berths = 2;
+       s->facts.capacity.saved_states = 1; s->facts.capacity.disk_free_mib = 13311)
 DEFECT(windows, s->config.guest_os = GUEST_OS_WINDOWS_PRO)
 DEFECT(unknown_os, s->config.guest_os = (enum config_guest_os)17)
 
@@ -228,6 +235,11 @@ static const struct {
     CASE(memory_unknown, ROW_CAPACITY, FAIL),
     CASE(large_memory_shape, ROW_CAPACITY, FAIL),
     CASE(disk_full, ROW_CAPACITY, FAIL),
+    CASE(berths_beyond_cpus, ROW_CAPACITY, FAIL),
+    CASE(berths_beyond_memory, ROW_CAPACITY, FAIL),
+    CASE(berths_beyond_disk, ROW_CAPACITY, FAIL),
+    CASE(states_beyond_disk, ROW_CAPACITY, FAIL),
+    CASE(one_state_beyond_disk, ROW_CAPACITY, FAIL),
     CASE(windows, ROW_GUEST_OS, FAIL),
     CASE(unknown_os, ROW_GUEST_OS, FAIL),
     CASE(software, ROW_KVM, WARN),
@@ -300,6 +312,48 @@ static void test_capacity_counts_own_guests_as_free(void **state)
     assert_int_equal(row_status(&scene.config, INTENT_PRIVATE, &scene.facts, ROW_CAPACITY, &ok), STATUS_FAIL);
     scene.config.vcpu_overcommit = 2;
     assert_int_equal(row_status(&scene.config, INTENT_PRIVATE, &scene.facts, ROW_CAPACITY, &ok), STATUS_PASS);
+}
+
+static void capacity_says(const struct scene *scene, const char *words)
+{
+    CLEANUP_REPORT struct report *report = evaluate(&scene->config, INTENT_PRIVATE, false, &scene->facts);
+    const struct report_check *row = &report->checks[ROW_CAPACITY];
+    if (row->status != STATUS_PASS || !strstr(row->detail, words))
+        fail_msg("%s \"%s\" does not hold \"%s\"", report_status_word(row->status), row->detail, words);
+}
+
+static void test_capacity_of_all_berths(void **state)
+{
+    (void)state;
+    struct scene scene = {green_config(), green_facts(labels)};
+    struct capacity_facts *capacity = &scene.facts.capacity;
+    capacity_says(&scene, "; 16000 MiB of memory free; 100000 MiB of disk free for overlays at "
+                          "/var/lib/berthos; enough for a lease");
+    scene.config.berths = 3;
+    capacity_says(&scene, "enough for leases in 3 berths");
+    /* two of them are taken, and the third has a guest that is ready: no free memory is needed */
+    capacity->mem_free_mib = 300;
+    capacity->own_mem_mib = 12000;
+    capacity->own_leases = 2;
+    capacity->parked = 1;
+    capacity->parked_mem_mib = 900;
+    capacity->disk_free_mib = 4096;
+    capacity_says(&scene, "; 12300 MiB of memory free, with the 12000 MiB of this node's own guests (900 MiB "
+                          "in 1 that waits for a lease);");
+    /* with saved states their room is part of the disk's */
+    capacity->disk_free_mib = 4096 + 2 * 5120;
+    capacity->saved_states = 1;
+    scene.config.warm = WARM_DISK;
+    capacity_says(&scene, " for overlays and 2 saved states at ");
+    capacity->saved_states = 3;
+    capacity->disk_free_mib = 4096;
+    capacity_says(&scene, " for overlays at ");
+    /* where the host decides, a disk without room for them means that there are none */
+    scene.config.warm = WARM_DEFAULT;
+    capacity->saved_states = 0;
+    capacity_says(&scene, " for overlays at ");
+    capacity->disk_free_mib = 4096 + 3 * 5120;
+    capacity_says(&scene, " for overlays and 3 saved states at ");
 }
 
 /* The sentence that helps is told from what can be read. */
@@ -390,6 +444,10 @@ static void spoil(struct scene *s)
         *numbers[i] = any_number(*numbers[i]);
     f->image.state = draw(10) ? IMAGE_STATE_VERIFIED : (enum image_state)draw(9);
     f->capacity.mem_free_mib = draw(10) ? 16000 : (int64_t)draw(5000);
+    f->capacity.own_leases = any_number(0);
+    f->capacity.saved_states = any_number(0);
+    s->config.berths = draw(4) ? 1 : (int64_t)draw(4) + 1;
+    s->config.warm = (enum config_warm)draw(4);
     s->config.class = draw(10) ? CLASS_VM_GUEST : (enum config_class)draw(5);
     s->config.chassis = draw(10) ? CHASSIS_VM_HOST : (enum config_chassis)draw(6);
     s->config.guest_os = draw(20) ? GUEST_OS_LINUX : (enum config_guest_os)draw(6);
@@ -417,8 +475,8 @@ static bool may_be_ok(const struct scene *s, bool is_public)
                   f->image.readable_by_qemu == FACT_YES && c->egress == EGRESS_DEFAULT_DENY &&
                   f->domain.inspected == FACT_YES && c->guest_os == GUEST_OS_LINUX &&
                   f->capacity.given_known == FACT_YES && f->capacity.cpus >= 2 &&
-                  f->capacity.vcpu_given >= 0 && f->capacity.cpus - f->capacity.vcpu_given >= 2 &&
-                  f->capacity.mem_free_mib >= 4096 && f->capacity.disk_free_mib >= 4096;
+                  f->capacity.vcpu_given >= 0 && f->capacity.cpus - f->capacity.vcpu_given >= 2 * c->berths &&
+                  f->capacity.mem_free_mib >= 4096 * c->berths && f->capacity.disk_free_mib >= 4096;
     bool kvm = c->accel == ACCEL_KVM && f->kvm.device == FACT_YES && f->kvm.cpu_flag == FACT_YES &&
                f->kvm.opens_for_qemu == FACT_YES && f->kvm.api_version == 12 && f->kvm.loop_ran == FACT_YES &&
                f->kvm.loop_turns > 0 && f->kvm.loop_ns > 0 && f->kvm.loop_ns / f->kvm.loop_turns <= 50;
@@ -531,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_each_defect),
         cmocka_unit_test(test_wished_layers_only_warn),
         cmocka_unit_test(test_capacity_counts_own_guests_as_free),
+        cmocka_unit_test(test_capacity_of_all_berths),
         cmocka_unit_test(test_kvm_wording),
         cmocka_unit_test(test_no_combination_is_wrongly_ok),
         cmocka_unit_test(test_no_simulated_case_is_ok),

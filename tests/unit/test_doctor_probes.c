@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "doctor/own.h"
 #include "doctor/probe.h"
 
 struct host {
@@ -281,6 +282,36 @@ static void test_capacity(void **state)
     }
 }
 
+/* What a QEMU holds: its guest's memory, not the pages of files that it shares with the page cache. */
+static void test_own_process(void **state)
+{
+    struct host *host = *state;
+    put(host, "proc/77/status",
+        "Name:\tqemu-system-x86\nVmRSS:\t  400000 kB\nRssAnon:\t  204800 kB\nRssFile:\t  190000 kB\n"
+        "RssShmem:\t    2048 kB\n");
+    assert_int_equal(own_process_mib(&host->roots, 77), 202);
+    assert_int_equal(own_process_mib(&host->roots, 78), 0);
+    assert_int_equal(own_process_mib(&host->roots, 0), 0);
+    put(host, "proc/77/status", "Name:\tqemu-system-x86\nVmRSS:\t  400000 kB\n");
+    assert_int_equal(own_process_mib(&host->roots, 77), 0);
+}
+
+static void test_saved_states(void **state)
+{
+    static const char node[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    struct host *host = *state;
+    CLEANUP_FREE char *folder = file_join(host->root, "golden");
+    assert_int_equal(own_saved_states(folder, node, 3), 0);
+    put(host, "golden/berth-01234567-0.json", "{}");
+    put(host, "golden/berth-01234567-0.qcow2", "");
+    put(host, "golden/berth-01234567-12.json", "{}");
+    put(host, "golden/berth-89abcdef-1.json", "{}"); /* another node's */
+    put(host, "golden/berth-01234567-2.state", "");  /* one in the making */
+    assert_int_equal(own_saved_states(folder, node, 1), 1);
+    assert_int_equal(own_saved_states(folder, node, 3), 1);
+    assert_int_equal(own_saved_states(folder, node, 13), 2);
+}
+
 static void test_cgroup_v2_limits(void **state)
 {
     struct host *host = *state;
@@ -479,6 +510,8 @@ int main(void)
         ON_HOST(test_ipv6_route),
         ON_HOST(test_sleep),
         ON_HOST(test_capacity),
+        ON_HOST(test_own_process),
+        ON_HOST(test_saved_states),
         ON_HOST(test_cgroup_v2_limits),
         ON_HOST(test_cgroup_v1_limits),
         ON_HOST(test_cpu_sample),

@@ -48,6 +48,10 @@ static const struct {
     {"capacity", "vcpu_given"}, /* as little as none */
     {"capacity", "idle_permille"},
     {"capacity", "own_mem_mib"},
+    {"capacity", "own_leases"},
+    {"capacity", "parked"}, /* shown */
+    {"capacity", "parked_mem_mib"},
+    {"capacity", "saved_states"},
 };
 
 static bool is_free(const struct record_field *field)

@@ -1,0 +1,46 @@
+/*
+ * This node's own guests, told by their metadata: what they hold of the host now, and what they were
+ * promised. Private to doctor/.
+ */
+#ifndef BERTHOS_DOCTOR_OWN_H
+#define BERTHOS_DOCTOR_OWN_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "doctor/facts.h"
+#include "doctor/probe.h"
+#include "guest/hypervisor.h"
+
+struct own_guests {
+    int64_t leases, parked; /* how many are a lease's, and how many wait for one */
+    int64_t mem_mib;        /* what they hold */
+    int64_t parked_mem_mib; /* of that, what those hold that wait for a lease */
+    int64_t owed_mib;       /* what they may yet take of the memory that they were promised */
+    int64_t apart_mem_mib;  /* what the guest that is not counted above holds */
+    int64_t apart_vcpu;     /* and its vCPUs */
+};
+
+/*
+ * Looks at the domains whose metadata names node_id. The one of the UUID `apart` (NULL: none) is counted
+ * apart from the others. 0, or -1 with ERROR_HYPERVISOR.
+ */
+int own_guests(struct hypervisor *hypervisor, const char *node_id, const char *apart, int64_t timeout_ms,
+               struct own_guests *own, struct error *err);
+
+/*
+ * The memory of a process that would be free without it, MiB: what it has written, not the files that it has
+ * mapped, which MemAvailable counts already. 0 when it cannot be told.
+ */
+int64_t own_process_mib(const struct probe_roots *roots, pid_t pid);
+
+/* Fills the facts with what this node has of its own. Guests that cannot be seen count as somebody else's. */
+void own_facts(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
+               int64_t timeout_ms, struct capacity_facts *facts);
+
+/* How many of the node's first so many berths have a saved state in `folder`: its document is written last.
+ */
+int64_t own_saved_states(const char *folder, const char *node_id, int64_t berths);
+
+#endif

@@ -69,6 +69,7 @@ struct berth {
     bool reopening;                  /* a thread is opening another display */
     int64_t reopen_failed_ms;        /* monotonic, when that last went wrong; 0 */
     const char *paused;              /* why its guest's CPUs stand, static; NULL while they run */
+    bool agent_silent;               /* its guest's agent did not answer when it was asked last */
     struct berth_view *view;         /* while leased; owned */
     int users;                       /* calls inside the display */
     bool acting;                     /* a thread is ending the guest now */

@@ -131,8 +131,10 @@ void berth_spec(const struct leases *leases, const struct berth *berth, const st
 int berth_check_golden(struct leases *leases, const struct berth *berth, const struct berth_source *source,
                        struct error *err);
 
-/* Makes the golden state of the berth's guest, which has settled and goes with it. */
-int berth_save_golden(struct leases *leases, struct berth *berth, struct error *err);
+/* Makes the golden state of the berth's guest, which was booted from `image`, has settled, and goes with it.
+ */
+int berth_save_golden(struct leases *leases, struct berth *berth, const struct image *image,
+                      struct error *err);
 
 /* Starts the record's guest from the golden state; as berth_bring_up(). A golden state that fails is dropped.
  */

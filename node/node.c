@@ -20,6 +20,10 @@
 #include "lease/leases.h"
 #include "pairing/pairing.h"
 
+/* A half-written file of the home that is so old is of a process that was killed: the command writes there
+ * too. */
+enum { STALE_MS = 3600 * 1000 };
+
 CLEANUP_DEFINE(eligibility, struct eligibility *, eligibility_free);
 CLEANUP_DEFINE(leases, struct leases *, leases_close);
 
@@ -185,5 +189,6 @@ int node_run(const struct node_options *options, struct error *err)
     CLEANUP_CLOSE int lock = lock_home(home, err);
     if (lock < 0)
         return -1;
+    file_sweep(home, STALE_MS);
     return serve(config, options, &stop, err);
 }

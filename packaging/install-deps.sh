@@ -35,9 +35,12 @@ tests_packages=(
     nodejs npm # what drives it (playwright-core), and real MCP clients
 )
 
+# To run tests/soak.sh, beside those of the tests.
+soak_packages=(valgrind)
+
 usage() {
     cat <<'USAGE'
-Usage: packaging/install-deps.sh [--build] [--run] [--image] [--tests] [--list]
+Usage: packaging/install-deps.sh [--build] [--run] [--image] [--tests] [--soak] [--list]
 
 Installs the Debian packages for the purposes named; without any: --build --run --image.
 
@@ -45,6 +48,7 @@ Installs the Debian packages for the purposes named; without any: --build --run 
   --run     to run a node (libvirt, QEMU)
   --image   to build guest images
   --tests   to run the tests, beside the three above
+  --soak    to run the long tests, beside those
   --list    print the packages, one a line, and install nothing
   -h        this help
 
@@ -66,6 +70,7 @@ while [ $# -gt 0 ]; do
         --run) packages+=("${run_packages[@]}") ;;
         --image) packages+=("${image_packages[@]}") ;;
         --tests) packages+=("${tests_packages[@]}") ;;
+        --soak) packages+=("${soak_packages[@]}") ;;
         --list) list_only=true ;;
         -h | --help)
             usage

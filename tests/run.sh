@@ -7,7 +7,8 @@ usage() {
     cat <<'USAGE'
 Usage: tests/run.sh [options]
 
-  --layer LIST     only these layers, as lint,unit,platform,live,e2e (default: all)
+  --layer LIST     only these layers, as lint,unit,platform,live,e2e (default: these five). One more, valgrind,
+                   belongs to tests/soak.sh
   --no-install     install no packages
   --repeat N       run each test of platform, live and e2e N times, or until it fails
   --image-only     make the images and stop
@@ -58,11 +59,11 @@ while (($# > 0)); do
     shift
 done
 for layer in ${layers//,/ }; do
-    [[ ,lint,unit,platform,live,e2e, == *,"$layer",* ]] || wrong_usage "there is no layer $layer"
+    [[ ,lint,unit,platform,live,e2e,valgrind, == *,"$layer",* ]] || wrong_usage "there is no layer $layer"
 done
 wants() { [[ ,$layers, == *,"$1",* ]]; }
-needs_images() { wants live || wants e2e; }
-needs_hypervisor() { ! $image_only && { wants platform || wants live || wants e2e; }; }
+needs_images() { wants live || wants e2e || wants valgrind; }
+needs_hypervisor() { ! $image_only && { wants platform || needs_images; }; }
 
 # Everything temporary lies in here, also the homes and state folders of the tests' nodes: QEMU's user must get through.
 work=$(mktemp -d /var/tmp/berthos-tests.XXXXXX)
@@ -223,7 +224,7 @@ run_ctest() { # PRESET LABEL
     # two at once, of which one at most has a guest: the tests' resource "guest" sees to that
     [[ $2 != live ]] || jobs=2
     local -a again=()
-    ((repeat == 1)) || [[ $2 == unit || $2 == lint ]] || again=(--repeat "until-fail:$repeat")
+    ((repeat == 1)) || [[ $2 == unit || $2 == lint || $2 == valgrind ]] || again=(--repeat "until-fail:$repeat")
     cd "$root"
     BERTHOS_TEST_WORK=$work BERTHOS_TEST_IMAGES=$image_folder exec ctest --preset "$1" -j "$jobs" "${again[@]}" -L "^$2\$" --no-tests=error \
         --output-junit "$results/$1-$2.xml" --output-on-failure
@@ -257,8 +258,10 @@ summarize() {
 
 main() {
     (($(id -u) == 0)) || fail "needs root: it installs packages, builds images and reaches libvirt"
+    local -a more=()
+    ! wants valgrind || more=(--soak)
     if $install; then
-        timed "packages" guarded "$root/packaging/install-deps.sh" --build --run --image --tests
+        timed "packages" guarded "$root/packaging/install-deps.sh" --build --run --image --tests "${more[@]}"
     fi
     if needs_images; then start_images; fi
     if $image_only; then
@@ -280,6 +283,7 @@ main() {
     if needs_images; then timed "images (the rest)" wait_for_images; fi
     if wants live; then timed "live (asan)" layer asan live; fi
     if wants e2e; then timed "e2e (release)" layer release e2e; fi
+    if wants valgrind; then timed "valgrind (release)" layer release valgrind; fi
     summarize
 }
 

@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,8 +11,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/random.h"
 #include "base/text.h"
+
+enum { SUFFIX_BYTES = 8 }; /* what makes a temporary file's name its own */
 
 int file_read(const char *path, size_t max_bytes, char **data, size_t *size, struct error *err)
 {
@@ -82,8 +86,8 @@ static int sync_folder_of(const char *path)
 
 int file_write_atomic(const char *path, mode_t mode, const void *data, size_t size, struct error *err)
 {
-    char suffix[17];
-    random_hex(suffix, 8);
+    char suffix[2 * SUFFIX_BYTES + 1];
+    random_hex(suffix, SUFFIX_BYTES);
     CLEANUP_FREE char *temporary = text_format("%s.%s.tmp", path, suffix);
     CLEANUP_CLOSE int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (fd < 0)
@@ -98,6 +102,36 @@ int file_write_atomic(const char *path, mode_t mode, const void *data, size_t si
     if (sync_folder_of(path) < 0)
         return error_set_errno(err, ERROR_INTERNAL, errno, "cannot sync the folder of %s", path);
     return 0;
+}
+
+/* Whether file_write_atomic() gives its temporary files such names: PATH.HEX.tmp */
+static bool is_temporary(const char *name)
+{
+    enum { TAIL = 1 + 2 * SUFFIX_BYTES + 4 };
+    size_t length = strlen(name);
+    if (length <= TAIL || name[length - TAIL] != '.' || strcmp(name + length - 4, ".tmp") != 0)
+        return false;
+    char hex[2 * SUFFIX_BYTES + 1];
+    snprintf(hex, sizeof hex, "%.*s", 2 * SUFFIX_BYTES, name + length - TAIL + 1);
+    return text_is_hex(hex, 2 * SUFFIX_BYTES);
+}
+
+int file_sweep(const char *folder, int64_t min_age_ms)
+{
+    int removed = 0;
+    int64_t now_ms = clock_realtime_ms();
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        struct stat info;
+        if (is_temporary(entry->d_name) &&
+            fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+            (min_age_ms == 0 || now_ms - (int64_t)info.st_mtim.tv_sec * 1000 >= min_age_ms))
+            removed += unlinkat(dirfd(dir), entry->d_name, 0) == 0;
+    }
+    if (dir)
+        closedir(dir);
+    return removed;
 }
 
 int file_make_folder(const char *path, mode_t mode, struct error *err)

@@ -3,6 +3,7 @@
 #define BERTHOS_BASE_FILE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -20,6 +21,12 @@ int file_read(const char *path, size_t max_bytes, char **data, size_t *size, str
  * ERROR_INTERNAL and nothing left over.
  */
 int file_write_atomic(const char *path, mode_t mode, const void *data, size_t size, struct error *err);
+
+/*
+ * Removes what a process that was killed inside file_write_atomic() left in a folder: its temporary files
+ * that were changed last at least min_age_ms ago; 0 where nobody else can be writing there. Returns how many.
+ */
+int file_sweep(const char *folder, int64_t min_age_ms);
 
 /* Makes a folder and its missing parents (these 0755); one that is there stays as it is. */
 int file_make_folder(const char *path, mode_t mode, struct error *err);

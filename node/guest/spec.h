@@ -67,9 +67,9 @@ void guest_uuid(const char *node_id, int n, char uuid[GUEST_UUID_SIZE]);
  * The DAC label of the QEMU of a node's n-th berth. Guests of one uid could, once they have broken out of
  * their QEMU, open each other's overlays and trace each other's processes; so each berth's QEMU gets a uid of
  * its own: the label is "+<own uid>:+<gid of qemu_label>", and true is returned. The uids lie outside of what
- * Debian hands out (Debian Policy 9.2.2: up to 65535) and below the subordinate uids of useradd (from
- * 100000), and no user has them. Two nodes of one host meet in one of 400 cases, and then share uids berth by
- * berth.
+ * Debian hands out (Debian Policy 9.2.2: by default up to 65535) and below the subordinate uids of useradd
+ * (from 100000), and no user has them. Two nodes of one host meet in one of 400 cases, and then share uids
+ * berth by berth.
  *
  * qemu_label: of the system daemon ("+uid:+gid"), or NULL. kvm_device: "/dev/kvm", or NULL under emulation.
  *

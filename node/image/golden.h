@@ -2,14 +2,13 @@
  * Golden states: a guest that booted, settled and was never leased, saved once, from which later guests
  * start.
  *
- * The store is one folder (STATE_DIR/golden, mode 0711), with three files for each NAME (the domain's name,
- * so no
- * '.' in it):
+ * The store is one folder (STATE_DIR/golden, mode 0711), with three files for each NAME, which is the
+ * domain's name and has no '.' in it:
  *
- *   NAME.qcow2  0440  what the guest had written, an overlay on the image's disk. Guests' overlays lie on it,
- * so it is nobody's to write: ours, with the group that its guest's QEMU had NAME.state  0600  its memory and
- * devices, written by guest_save() NAME.json   0600  what it was made for and of, written last: without it
- * there is no golden state
+ * - NAME.qcow2 (0440): what the guest had written, an overlay on the image's disk. Guests' overlays lie on
+ *   it, so it is nobody's to write: ours, with the group that its guest's QEMU had.
+ * - NAME.state (0600): its memory and devices, written by guest_save().
+ * - NAME.json (0600): what it was made for and of, written last: without it there is no golden state.
  *
  * A state fits one domain alone, by UUID, and one host as it was: everything it depends on is its key, and a
  * check against the key of today says what differs. QEMU's user can write none of the files: what a guest

@@ -42,11 +42,15 @@ void berth_ask_paused(struct leases *leases, struct berth *berth)
 static int confirm(void *context, int64_t deadline_ms, struct error *err)
 {
     const struct berth_assist *assist = context;
-    if (guest_agent_ping(assist->leases->options.hypervisor, assist->berth->uuid, clock_left_ms(deadline_ms),
-                         err) == 0)
-        return 0;
-    refresh_paused(assist->leases, assist->berth);
-    return -1;
+    struct berth *berth = assist->berth;
+    int answered =
+        guest_agent_ping(assist->leases->options.hypervisor, berth->uuid, clock_left_ms(deadline_ms), err);
+    pthread_mutex_lock(&berth->mutex);
+    berth->agent_silent = answered < 0;
+    pthread_mutex_unlock(&berth->mutex);
+    if (answered < 0)
+        refresh_paused(assist->leases, berth);
+    return answered;
 }
 
 static bool is_cancelled(void *context)

@@ -69,6 +69,7 @@ struct berth {
     bool reopening;                  /* a thread is opening another display */
     int64_t reopen_failed_ms;        /* monotonic, when that last went wrong; 0 */
     const char *paused;              /* why its guest's CPUs stand, static; NULL while they run */
+    bool agent_silent;               /* its guest's agent did not answer when it was asked last */
     struct berth_view *view;         /* while leased; owned */
     int users;                       /* calls inside the display */
     bool acting;                     /* a thread is ending the guest now */
@@ -130,8 +131,10 @@ void berth_spec(const struct leases *leases, const struct berth *berth, const st
 int berth_check_golden(struct leases *leases, const struct berth *berth, const struct berth_source *source,
                        struct error *err);
 
-/* Makes the golden state of the berth's guest, which has settled and goes with it. */
-int berth_save_golden(struct leases *leases, struct berth *berth, struct error *err);
+/* Makes the golden state of the berth's guest, which was booted from `image`, has settled, and goes with it.
+ */
+int berth_save_golden(struct leases *leases, struct berth *berth, const struct image *image,
+                      struct error *err);
 
 /* Starts the record's guest from the golden state; as berth_bring_up(). A golden state that fails is dropped.
  */

@@ -53,15 +53,18 @@ static void drop(struct leases *leases, const struct berth *berth)
         log_warning("lease", "%s: %s", berth->name, err.text);
 }
 
-int berth_save_golden(struct leases *leases, struct berth *berth, struct error *err)
+int berth_save_golden(struct leases *leases, struct berth *berth, const struct image *image,
+                      struct error *err)
 {
     int64_t began_ms = clock_monotonic_ms();
     CLEANUP(berth_source_clear) struct berth_source source;
     CLEANUP_FREE char *state = golden_state(leases->golden, berth->name);
     drop(leases, berth);
-    if (berth_source_open(leases, berth, &source, err) < 0)
+    /* what the state is kept for is what its guest was booted from */
+    if (berth_source_open(leases, berth, &source, err) < 0 || image_recheck(image, err) < 0)
         return -1;
     struct golden_key key = key_of(leases, berth, &source);
+    memcpy(key.image_digest, image->manifest_sha256, sizeof key.image_digest);
     if (guest_save(leases->options.hypervisor, berth->uuid, state, SAVE_TIMEOUT_MS, err) < 0)
         return -1;
     fault_point("prepare.saved");

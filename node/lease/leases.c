@@ -1,5 +1,6 @@
 #include "lease/leases.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -252,6 +253,19 @@ size_t leases_berths(const struct leases *leases)
     return leases->count;
 }
 
+/* What does not answer of a live lease's guest, as it was found when it was used last. With berth.mutex held.
+ */
+static void describe_trouble(struct berth *berth, char *reason, size_t size)
+{
+    struct error why = ERROR_INIT;
+    if (!berth->display)
+        snprintf(reason, size, "the guest's display is not open");
+    else if (display_lost(berth->display, &why))
+        snprintf(reason, size, "%.*s", (int)size - 1, why.text);
+    else if (berth->agent_silent && !berth->paused)
+        snprintf(reason, size, "the guest's agent does not answer: text and keys are refused");
+}
+
 void leases_status(struct leases *leases, size_t n, struct berth_status *status)
 {
     static const char *const words[] = {
@@ -274,6 +288,8 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
         status->prepared_ms = berth->prepared.since_ms;
     }
     status->live = berth->state == BERTH_LEASED;
+    if (status->live)
+        describe_trouble(berth, status->reason, sizeof status->reason);
     if (berth->state == BERTH_PREPARING || berth->state == BERTH_LEASED || berth->state == BERTH_ENDING)
         memcpy(status->lease_id, berth->record.id, sizeof status->lease_id);
 }

@@ -130,11 +130,12 @@ const char *leases_warm(const struct leases *leases);
 size_t leases_berths(const struct leases *leases);
 
 struct berth_status {
-    const char *state;            /* static: empty, preparing, ready, leased, ending, failed */
-    const char *phase;            /* static: define, boot, desktop, first frame; NULL outside preparing */
-    int64_t since_ms;             /* monotonic: when the state began */
-    const char *paused;           /* static: why the CPUs of a lease's guest stand; NULL while they run */
-    char reason[256];             /* of failed and of an ending that does not finish; else "" */
+    const char *state;  /* static: empty, preparing, ready, leased, ending, failed */
+    const char *phase;  /* static: define, boot, desktop, first frame; NULL outside preparing */
+    int64_t since_ms;   /* monotonic: when the state began */
+    const char *paused; /* static: why the CPUs of a lease's guest stand; NULL while they run */
+    char reason[256]; /* of failed, of an ending that does not finish, of a lease whose guest does not answer
+                       */
     char lease_id[LEASE_ID_SIZE]; /* of the lease that is made, live or ending, else "" */
     bool live;                    /* it is live */
     const char *prepared;         /* static: ram, disk; NULL when no guest is ready for the next lease */

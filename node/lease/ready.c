@@ -121,7 +121,7 @@ static int prepare(struct leases *leases, struct berth *berth, struct berth_gues
         struct image *image = TAKE(guest->image);
         berth_guest_clear(guest);
         guest->image = image;
-        if (berth_save_golden(leases, berth, err) < 0)
+        if (berth_save_golden(leases, berth, image, err) < 0)
             return -1;
     } else if (guest_pause(leases->options.hypervisor, berth->uuid, CALL_TIMEOUT_MS, err) < 0) {
         return -1;

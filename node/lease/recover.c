@@ -147,6 +147,7 @@ int leases_recover(struct leases *leases, struct error *err)
     CLEANUP_FREE struct journal_record *records = NULL;
     size_t count;
     HYPERVISOR_HOLD_SCOPE(leases->options.hypervisor);
+    file_sweep(leases->journal.folder, 0); /* the home is locked: nobody else writes there */
     if (journal_unfinished(&leases->journal, &records, &count, err) < 0 ||
         recover(leases, records, count, err) < 0)
         return error_prefix(err, "cannot clean up after an earlier run");

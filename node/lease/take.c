@@ -103,6 +103,7 @@ void berth_begin(struct leases *leases, struct berth *berth, bool spare)
     berth->reason[0] = '\0';
     if (!berth->prepared.how) {
         berth->paused = NULL;
+        berth->agent_silent = false;
         holds_forget(berth->holds);
     }
     berth_enter(berth, BERTH_PREPARING, berth->prepared.how ? "claim" : "define");

@@ -373,7 +373,7 @@ def guest_read(domain, path, limit=1 << 20):
     data = b""
     try:
         while len(data) < limit:
-            part = agent(domain, "guest-file-read", handle=handle, count=1 << 18)
+            part = agent(domain, "guest-file-read", handle=handle, count=min(1 << 18, limit - len(data)))
             data += base64.b64decode(part["buf-b64"])
             if part["eof"] or not part["count"]:
                 break

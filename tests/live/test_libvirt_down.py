@@ -166,6 +166,53 @@ class Down(unittest.TestCase):
         self.assertEqual(api.get(path + "/receipt").json()["reason"], "guest_died")
         self.assertEqual(node.stop(), 0, node.log())
 
+    def restart_under_a_hung_guest(self, node, api, path):
+        """libvirtd comes back to a QEMU that does not answer: the node is not held up. Gives that QEMU's process."""
+        guest = live.qemu_pid(node.domain())
+        # however it ends: a QEMU that is stopped would keep the clean-up waiting
+        self.addCleanup(lambda: os.path.exists(f"/proc/{guest}") and os.kill(guest, signal.SIGCONT))
+        os.kill(guest, signal.SIGSTOP)
+        os.kill(libvirtd(), signal.SIGKILL)
+        live.wait_for("libvirtd is gone", lambda: not os.path.exists(f"/proc/{libvirtd()}"), 20)
+        self.hypervisor("start")
+        for name in ("/health", "/v1/node", "/v1/leases", path):
+            self.assertEqual(self.timed(api, "GET", name, seconds=20).status, 200, name)
+        self.timed(api, "GET", "/v1/eligibility")
+        missed = self.timed(api, "GET", path + "/screenshot", seconds=40)
+        if missed.status != 200:  # or it was at hand
+            self.assertEqual(missed.status, 503, missed)
+            self.assertRegex(missed.json()["error"], r"display|guest")
+        return guest
+
+    def test_5_restarted_while_the_guest_hangs(self):
+        """The lease can be ended all the same."""
+        node = self.start_node()
+        api = node.paired()
+        lease = api.lease()
+        path = "/v1/leases/" + lease["id"]
+        self.restart_under_a_hung_guest(node, api, path)
+        live.wait_for("its end comes through", lambda: self.ended(api, path), 120, 0.5)
+        self.assertEqual(api.get(path + "/receipt").json()["lease_id"], lease["id"])
+        live.wait_for("nothing is left", lambda: not node.domains() and not live.guest_files(node), 30)
+        live.wait_for("eligible again", lambda: api.get("/v1/eligibility").json()["ok"], 60, 0.5)
+        self.assertEqual(api.delete("/v1/leases/" + api.lease()["id"]).status, 200)
+        self.assertEqual(node.stop(), 0, node.log())
+
+    def test_6_the_guest_goes_on_after_it(self):
+        """A guest that only stood for a while is no reason to end its lease."""
+        node = self.start_node()
+        api = node.paired()
+        lease = api.lease()
+        path = "/v1/leases/" + lease["id"]
+        guest = self.restart_under_a_hung_guest(node, api, path)
+        os.kill(guest, signal.SIGCONT)
+        usable = lambda: api.post(path + "/actions", {"op": "key", "keys": "a"}).status == 200
+        live.wait_for("it can be used", usable, 60, 0.5)
+        self.assertEqual(api.get(path + "/screenshot").status, 200)
+        self.assertEqual(api.delete(path).json()["reason"], "graceful")
+        self.assertEqual(node.domains(), [])
+        self.assertEqual(node.stop(), 0, node.log())
+
 
 if __name__ == "__main__":
     if INSIDE not in os.environ:

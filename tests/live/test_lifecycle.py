@@ -198,7 +198,7 @@ class Lifecycle(live.LiveTest):
 
     def test_guest_that_dies(self):
         """However the guest ends, the lease ends, is billed to then, and leaves nothing."""
-        for how in ("poweroff", "panic", "destroy", "kill"):
+        for how in ("poweroff", "reboot", "panic", "destroy", "kill"):
             with self.subTest(how=how):
                 lease = self.api.lease()
                 domain = self.node.domain()

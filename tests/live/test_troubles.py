@@ -8,6 +8,7 @@ import base64
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -102,6 +103,82 @@ class Full(FaultTest):
         self.assertEqual(receipt.json()["lease_id"], lease["id"])
         other = api.lease()
         self.assertEqual(api.delete("/v1/leases/" + other["id"]).status, 200)
+
+
+class Silent(FaultTest):
+    """A guest that does not answer is no end of its lease: the state says what, and so does what needs it."""
+
+    def act(self, api, lease, **action):
+        return api.post(f"/v1/leases/{lease['id']}/actions", action)
+
+    def test_a_guest_that_hangs(self):
+        node, api = self.node_with()
+        lease = api.lease()
+        guest = live.TestGuest(node.domain())
+        guest.reset()
+        self.assertIsNone(self.guest_state(api)["reason"])
+        pid = live.qemu_pid(node.domain())
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            path = f"/v1/leases/{lease['id']}/screenshot?timeout_ms=6000"
+            error = live.wait_for("its screen is missed",
+                                  lambda: (lambda a: a.status != 200 and a)(api.get(path)), 60, 0.2)
+            self.assertIn("display", self.assert_refused(error, 503, "guest_failed"))
+            self.assertIn("display", live.wait_for("the state says so", lambda: self.guest_state(api)["reason"], 30))
+            self.assertEqual(self.guest_state(api)["state"], "leased")
+            refused = self.act(api, lease, op="key", keys="a")
+            self.assertEqual(refused.status, 503, refused)  # its QEMU does not answer libvirt either
+            self.assertIn("display", refused.json()["error"])
+            for other in ("/health", "/v1/eligibility", "/v1/leases", "/v1/leases/" + lease["id"]):
+                self.assertEqual(api.get(other).status, 200, other)
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        live.wait_for("it can be used", lambda: self.act(api, lease, op="type", text="x").status == 200, 40, 0.2)
+        self.assertIn(b"x", guest.text())
+        self.assertIsNone(self.guest_state(api)["reason"])
+        os.kill(pid, signal.SIGSTOP)  # and its end comes through all the same
+        answer = live.wait_for("its receipt", lambda: (lambda a: a.status == 200 and a)(
+            api.delete("/v1/leases/" + lease["id"])), 60)
+        self.assertEqual(answer.json()["reason"], "graceful")
+        self.assertEqual(node.domains(), [])
+
+    @staticmethod
+    def end_agent_for_good(domain):
+        """The guest's init starts an agent that ended again; one of whose libraries is spoilt does not come up."""
+        guest = live.TestGuest(domain)
+        files = guest.output("find", "/lib") + guest.output("find", "/usr/lib")
+        library = [line.split()[-1] for line in files.splitlines() if "libglib-2.0.so.0" in line][-1]
+        handle = live.agent(domain, "guest-file-open", path=library, mode="r+")
+        live.agent(domain, "guest-file-write", handle=handle, **{"buf-b64": base64.b64encode(b"gone").decode()})
+        live.agent(domain, "guest-file-flush", handle=handle)
+        live.agent(domain, "guest-exec", path=guest.CONTROL, arg=["agent", "end"])
+        ping = '{"execute": "guest-ping"}'
+        live.wait_for("the agent is gone",
+                      lambda: not live.virsh("qemu-agent-command", domain, "--timeout", "2", ping, check=False), 30)
+        time.sleep(1)  # longer than init waits
+        assert not live.virsh("qemu-agent-command", domain, "--timeout", "2", ping, check=False)
+
+    def test_an_agent_that_is_gone(self):
+        """Looking and the pointer go on; keys and text, which it proves, are refused and say why."""
+        node, api = self.node_with()
+        lease = api.lease()
+        self.end_agent_for_good(node.domain())
+        self.assertGreater(len(api.screenshot(lease).colours()), 1)
+        api.act(lease, {"op": "click", "x": 50, "y": 60})
+        for action in ({"op": "type", "text": "abc"}, {"op": "type", "text": "\u00e9"}):
+            began = time.monotonic()
+            self.assertIn("agent", self.assert_refused(self.act(api, lease, **action), 503, "guest_failed"))
+            self.assertLess(time.monotonic() - began, 40)
+        state = self.guest_state(api)
+        self.assertEqual(state["state"], "leased")
+        self.assertIn("agent", state["reason"])
+        self.assertEqual([each["id"] for each in api.get("/v1/leases").json()], [lease["id"]])
+        node.stop()
+        node.start()  # nor does the next node give it up
+        api = node.api.with_token(api.token)
+        self.assertGreater(len(api.screenshot(lease).colours()), 1)
+        self.assertEqual(api.delete("/v1/leases/" + lease["id"]).json()["reason"], "graceful")
+        self.assertEqual(node.domains(), [])
 
 
 class Meanwhile(FaultTest):

@@ -217,6 +217,32 @@ static void folders_have_their_mode(void **state)
     assert_non_null(strstr(err.text, plain));
 }
 
+/* What a kill left half written goes, by its name and age; nothing else does, whatever it is called. */
+static void sweeps_what_a_crash_left(void **state)
+{
+    static const char *const kept[] = {"a.json",
+                                       ".tmp",
+                                       "a.tmp",
+                                       "a.0123456789abcdeg.tmp",
+                                       ".0123456789abcdef.tmp",
+                                       "a.0123456789abcde.tmp",
+                                       "a.0123456789abcdef.tmp.x"};
+    struct error err = ERROR_INIT;
+    CLEANUP_FREE char *left = file_join(*state, "a.json.0123456789abcdef.tmp");
+    CLEANUP_FREE char *folder = file_join(*state, "b.0123456789abcdef.tmp");
+    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+        CLEANUP_FREE char *path = file_join(*state, kept[i]);
+        assert_int_equal(file_write_atomic(path, 0600, "", 0, &err), 0);
+    }
+    assert_int_equal(file_write_atomic(left, 0600, "", 0, &err), 0);
+    assert_int_equal(file_make_folder(folder, 0700, &err), 0);
+    assert_int_equal(file_sweep(*state, 60000), 0); /* somebody may be writing it */
+    assert_int_equal(file_sweep(*state, 0), 1);
+    assert_int_equal(access(left, F_OK), -1);
+    assert_int_equal(entries(*state), sizeof kept / sizeof *kept + 1);
+    assert_int_equal(file_sweep(left, 0), 0); /* no folder */
+}
+
 static void removes_and_joins(void **state)
 {
     struct error err = ERROR_INIT;
@@ -245,6 +271,7 @@ int main(void)
         IN_FOLDER(replaces_a_link),
         IN_FOLDER(readers_see_whole_versions),
         IN_FOLDER(folders_have_their_mode),
+        IN_FOLDER(sweeps_what_a_crash_left),
         IN_FOLDER(removes_and_joins),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

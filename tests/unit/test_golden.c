@@ -195,6 +195,41 @@ static void a_failed_keep_leaves_nothing(void **state)
     assert_false(is_there(NAME ".json"));
 }
 
+/* A node that is not root's: the state is the daemon's, which it can neither read nor change the mode of. */
+static void kept_by_a_plain_user(void **state)
+{
+    (void)state;
+    enum { SOMEBODY = 65534 };
+    if (geteuid() != 0)
+        return; /* then all the tests here are by a plain user, with a state of its own */
+    struct golden_key key = a_key();
+    CLEANUP_FREE char *overlay = in_store("overlay");
+    CLEANUP_FREE char *saved = golden_state(home, NAME);
+    CLEANUP_FREE char *elsewhere = in_store("elsewhere");
+    put_saved(overlay);
+    assert_int_equal(chown(home, SOMEBODY, (gid_t)-1) | chown(overlay, SOMEBODY, (gid_t)-1), 0);
+    assert_int_equal(seteuid(SOMEBODY), 0);
+    int kept = golden_keep(home, NAME, &key, overlay, cache, &err);
+    int found = kept < 0 ? -1 : check();
+    int opened = open(saved, O_RDONLY | O_CLOEXEC);
+    /* what it may do, and must be seen: another file in the place of the state */
+    bool exchanged = found == 0 && rename(saved, elsewhere) == 0;
+    if (exchanged)
+        put(saved, 0600, STATE);
+    int found_again = check();
+    struct error reason = err;
+    int dropped = golden_drop(home, NAME, &err);
+    assert_int_equal(seteuid(0), 0);
+    if (kept < 0 || found < 0)
+        fail_msg("%s", reason.text);
+    assert_int_equal(opened, -1);
+    assert_true(exchanged);
+    assert_int_equal(found_again, -1);
+    assert_non_null(strstr(reason.text, "is not the file that was kept"));
+    assert_int_equal(dropped, 0);
+    assert_false(is_there(NAME ".state"));
+}
+
 /* --- what differs ---------------------------------------------------------------------------------- */
 
 static void another_key(void **state)
@@ -470,6 +505,7 @@ int main(void)
         WITH_STORE(none),
         WITH_STORE(kept_again),
         WITH_STORE(a_failed_keep_leaves_nothing),
+        WITH_STORE(kept_by_a_plain_user),
         WITH_STORE(another_key),
         WITH_STORE(a_torn_document),
         WITH_STORE(a_document_of_another_kind),

@@ -138,6 +138,19 @@ class Stop(RestartTest):
         run = self.node.berth("node", "up", "--port", "0")  # and without one it does not start
         self.assertEqual(run.returncode, 1, run.stderr)
 
+    def test_one_node_for_a_home(self):
+        """A second one is refused with the first one's process, also while that has a lease, which goes on."""
+        lease = self.api.lease()
+        run = self.node.berth("node", "up", "--port", "0", seconds=60)
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertRegex(run.stderr, rf"another node already runs on {re.escape(self.node.home)} \(process {self.node.process.pid}\)")
+        self.assert_goes_on(lease)
+        self.node.kill()
+        self.start_again()  # the lock went with the process
+        self.assert_goes_on(lease)
+        self.receipt(lease)
+        self.assert_nothing_left()
+
     def test_a_changed_guest_is_not_taken_up(self):
         """A domain that is no longer what was started (here: a description) is not adopted but destroyed."""
         lease = self.api.lease()

@@ -27,6 +27,7 @@ import view_client  # noqa: E402
 
 HOST = os.path.join(os.path.dirname(os.path.abspath(live.BINARY)), "bench_view_host")
 CHUNK = 256 << 10
+FRAME = 4 << 20  # what QEMU writes at once: a raw frame of 1280 x 800
 SMALL = b"\0" * 64
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -46,7 +47,7 @@ def serve(path, ready):
     listener.bind(path)
     listener.listen(64)
     ready.send(b"\n")
-    block = memoryview(os.urandom(CHUNK))
+    block = os.urandom(FRAME)
 
     def need(connection, count):
         data = b""
@@ -69,12 +70,12 @@ def serve(path, ready):
             while True:
                 kind, _, x, y, _, _ = struct.unpack(">BBHHHH", need(connection, 10))
                 assert kind == 3, kind
-                left = (x << 16 | y) << 20
+                left = (x << 16 | y) << 20  # of which FRAME is a divisor
                 if not left:
                     connection.sendall(SMALL)
                 while left:
                     connection.sendall(block)
-                    left -= CHUNK
+                    left -= FRAME
         except (EOFError, OSError):
             connection.close()
 

@@ -186,11 +186,15 @@ def open_viewer(pump, **options):
     if isinstance(pump, Direct):
         return Plain(pump.source.path)
     # websockify says "binary" only when it is asked for
-    return view_client.Viewer(pump.port, pump.path, **options)
+    viewer = view_client.Viewer(pump.port, pump.path, **options)
+    viewer.discard = socket.MSG_TRUNC
+    return viewer
 
 
 class Plain:
     """RFB without a WebSocket."""
+
+    discard = 0
 
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -213,10 +217,11 @@ def request(mib):
 
 
 def count_bytes(viewer, least):
-    """Reads until so many bytes have come: frame headers count too, and are next to nothing."""
+    """Waits until so many bytes have come: frame headers count too, and are next to nothing. The kernel throws them away
+    (MSG_TRUNC, tcp(7)) and Plain's socket, which cannot, copies them: so that it is the pump which is measured."""
     buffer, got = bytearray(CHUNK), 0
     while got < least:
-        got += viewer.socket.recv_into(buffer)
+        got += viewer.socket.recv_into(buffer, CHUNK, viewer.discard)
     return got
 
 

@@ -14,6 +14,7 @@ import signal
 import threading
 import time
 import unittest
+import xml.etree.ElementTree as ElementTree
 
 import berthos_live as live
 
@@ -105,8 +106,8 @@ class Kills(unittest.TestCase):
 
     def tenants(self):
         """The lease of each domain of the node; a prepared guest has none yet, and there may be one."""
-        found = [re.search(r"lease='([^']*)'", live.virsh("dumpxml", name, check=False)) for name in self.node.domains()]
-        ids = [match.group(1) for match in found if match]  # without one it has just gone
+        texts = [live.virsh("metadata", name, live.METADATA, check=False) for name in self.node.domains()]
+        ids = [ElementTree.fromstring(text).get("lease") for text in texts if text]  # without one it has just gone
         self.assertLessEqual(len(ids), 1)
         self.assertTrue(self.warm != "off" or all(ids), ids)
         return [lease for lease in ids if lease]
@@ -189,6 +190,9 @@ class Kills(unittest.TestCase):
         lease, kept = None, 0
         for turn in range(count):
             before, lease = lease, None
+            if turn and not before:  # also after a round that went wrong
+                for each in self.api.get("/v1/leases").json():
+                    self.api.delete("/v1/leases/" + each["id"])
             with self.subTest(warm=warm, turn=turn, seed=SEED):
                 lease = self.round(dice, before)
                 self.table.survived += 1

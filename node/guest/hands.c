@@ -96,3 +96,11 @@ int guest_hands_scroll(struct hypervisor *hypervisor, const char *uuid, uint32_t
     snprintf(dx_text, sizeof dx_text, "%d", dx);
     return point(hypervisor, uuid, "scroll", x, y, dx_text, NULL, deadline_ms, err);
 }
+
+int guest_renew(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err)
+{
+    static const char *const arguments[] = {"renew", NULL};
+    struct hands_run run = {.arguments = arguments, .deadline_ms = deadline_ms};
+    size_t typed;
+    return run_on(hypervisor, uuid, &run, &typed, err);
+}

@@ -52,4 +52,11 @@ int guest_hands_click(struct hypervisor *hypervisor, const char *uuid, uint32_t 
 int guest_hands_scroll(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y, int dx,
                        int64_t deadline_ms, struct error *err);
 
+/*
+ * Has a guest that was restored from a saved state become one of its own: what its running programs would
+ * draw random numbers from is seeded anew, and its machine id is another. Errors as above; then it is not to
+ * be used.
+ */
+int guest_renew(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err);
+
 #endif

@@ -24,13 +24,14 @@ static struct lease_shape shape_of(const struct config *config, const struct lea
                                 given(request->disk_gib, config->disk_gib)};
 }
 
-/* Whether a guest can be had for the request: the one that is prepared, or one that fits on this host. */
+/* Whether a guest can be had for the request: the one that is ready, or one that fits on this host. */
 static int see_to_fit(struct leases *leases, struct berth *berth, const struct lease_shape *shape,
                       struct error *err)
 {
-    if (berth_is_prepared(berth, shape))
+    bool prepared = berth_is_prepared(berth, shape);
+    if (prepared && berth_has_domain(berth)) /* it has its memory already */
         return 0;
-    if (berth_drop_prepared(leases, berth, err) < 0)
+    if (!prepared && berth_drop_prepared(leases, berth, err) < 0)
         return -1;
     return doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
                              berth->uuid, shape, err);

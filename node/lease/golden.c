@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "guest/guest.h"
+#include "guest/hands.h"
 #include "image/golden.h"
 #include "image/overlay.h"
 #include "lease/berth.h"
@@ -101,6 +102,9 @@ static int wait_usable(struct leases *leases, struct berth *berth, const struct 
     guest->display = berth_open_display(leases, berth, deadline_ms, err);
     if (!guest->display || guest_agent_wait(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
         return -1;
+    /* its programs go on with the generators they were saved with, as every guest of this state would */
+    if (image->input_helper && guest_renew(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
+        return error_prefix(err, "the restored guest cannot be made one of its own");
     CLEANUP_FRAME struct display_frame *fresh =
         display_wait_drawn(guest->display, image->display_width, image->display_height, deadline_ms, err);
     return fresh ? 0 : -1;

@@ -171,7 +171,7 @@ void viewer_say_goodbye(struct viewer *viewer)
     int64_t deadline_ms = clock_deadline(viewer->code == CLOSE_SLOW ? LINGER_MS : GOODBYE_MS);
     if (!send_patiently(viewer, deadline_ms))
         return;
-    pour_close(&viewer->pour, viewer->code == CLOSE_NO_CODE ? CLOSE_NORMAL : viewer->code, viewer->reason);
+    pour_goodbye(&viewer->pour, viewer->code == CLOSE_NO_CODE ? CLOSE_NORMAL : viewer->code, viewer->reason);
     if (!send_patiently(viewer, deadline_ms))
         return;
     shutdown(viewer->socket, SHUT_WR);

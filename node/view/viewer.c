@@ -1,12 +1,13 @@
 /*
  * Theory of operation. The thread of the upgraded connection sleeps in poll() over three descriptors: the
- * WebSocket, QEMU's end, and an eventfd by which the viewer is told to go. Each direction has one buffer, and
- * a side is only read while the buffer of what it says is empty: so what a viewer does not take stays in
- * QEMU, which holds back a client that does not read (and nobody else), and what QEMU does not take stays in
- * the viewer's own socket. Memory is bounded by the struct below and the kernel's socket buffers.
+ * WebSocket, QEMU's end, and an eventfd by which the viewer is told to go. Each direction holds one piece,
+ * and a side is only read while what it said before has been passed on: so what a viewer does not take stays
+ * in QEMU, which holds back a client that does not read (and nobody else), and what QEMU does not take stays
+ * in the viewer's own socket. Memory is bounded by the struct of viewer_inside.h, a pipe, and the kernel's
+ * socket buffers.
  *
- * From QEMU to the viewer bytes are not looked at: what one recv() gives goes out as one binary frame, its
- * header written in front of it in the same buffer. Pings and pongs go between two frames.
+ * From QEMU to the viewer bytes are not looked at, and do not pass through the node's memory: what QEMU has
+ * said goes out as one binary frame (pour.c). Pings and pongs go between two frames.
  *
  * From the viewer to QEMU every byte passes frames.c and rfb_filter.c. Keys and buttons are noted in the
  * guest's holds. However the viewer ends, what it holds is released through its own connection; and since
@@ -47,8 +48,12 @@ struct viewer *viewer_new(struct audience *audience, const char *grant, struct e
     }
     memset(viewer, 0, offsetof(struct viewer, read)); /* the rest costs memory only once it is used */
     viewer->vnc_fd = -1;
-    pour_start(&viewer->pour);
+    if (pour_open(&viewer->pour, err) < 0) {
+        free(viewer);
+        return NULL;
+    }
     if (audience_join(audience, &viewer->seat, grant, err) < 0) {
+        pour_free(&viewer->pour);
         free(viewer);
         return NULL;
     }
@@ -286,6 +291,7 @@ void viewer_run(struct viewer *viewer, int socket, const char *early, size_t ear
 {
     int on = 1, send_buffer = SEND_BUFFER;
     viewer->socket = socket;
+    fcntl(socket, F_SETFL, fcntl(socket, F_GETFL) | O_NONBLOCK); /* splice() has no flag for it */
     setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
     viewer->heard_ms = viewer->moved_ms = clock_monotonic_ms();
@@ -313,5 +319,6 @@ void viewer_free(struct viewer *viewer)
         close(viewer->vnc_fd);
     audience_leave(&viewer->seat);
     frames_free(viewer->frames);
+    pour_free(&viewer->pour);
     free(viewer);
 }

@@ -27,7 +27,7 @@ void viewer_connect(struct viewer *viewer, int vnc_fd, bool watch, const struct 
 
 /*
  * Pumps until either side ends or the viewer is told to go, releases what it holds down, and says goodbye.
- * socket: upgraded, non-blocking, borrowed. early: bytes that came with the handshake.
+ * socket: upgraded, borrowed; it is made non-blocking. early: bytes that came with the handshake.
  */
 void viewer_run(struct viewer *viewer, int socket, const char *early, size_t early_size);
 

@@ -9,9 +9,12 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/log.h"
 #include "base/text.h"
@@ -305,6 +308,20 @@ static void free_server(struct web_server *server)
     free(server);
 }
 
+/*
+ * Where the host's congestion control is BBR, a timer is set for every few segments, which on loopback costs
+ * more than carrying the bytes does. There is no path here whose width would have to be found out. Reno is in
+ * every kernel and open to everybody, and does not pace. It must be the listener's before the connection is
+ * made: once paced, a connection stays so. Where it cannot be had, all still works.
+ */
+static void stop_pacing(struct MHD_Daemon *daemon)
+{
+    static const char unpaced[] = "reno";
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_LISTEN_FD);
+    if (info)
+        setsockopt(info->listen_fd, IPPROTO_TCP, TCP_CONGESTION, unpaced, sizeof unpaced - 1);
+}
+
 struct web_server *web_server_start(const struct web_options *options, struct error *err)
 {
     struct sockaddr_storage address = {0};
@@ -341,6 +358,7 @@ struct web_server *web_server_start(const struct web_options *options, struct er
         free_server(server);
         return NULL;
     }
+    stop_pacing(server->daemon);
     const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
     server->port = info ? info->port : options->port;
     return server;

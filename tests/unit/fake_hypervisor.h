@@ -264,6 +264,11 @@ int guest_set_clock(struct hypervisor *hypervisor, const char *uuid, int64_t tim
     return guest_agent_ping(hypervisor, uuid, timeout_ms, err);
 }
 
+int guest_renew(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err)
+{
+    return guest_agent_ping(hypervisor, uuid, clock_left_ms(deadline_ms), err);
+}
+
 int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *image_dir,
                         const char *golden_dir, int64_t timeout_ms, struct error *err)
 {

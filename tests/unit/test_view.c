@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -253,6 +255,34 @@ static void the_lease_took_the_display(void **state)
     expect_close(fd, 4001, "the lease has ended");
 }
 
+/* The view's end of a connection, which is in this process too. */
+static int other_end(int fd)
+{
+    struct sockaddr_in mine, its;
+    socklen_t length = sizeof mine;
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&mine, &length), 0);
+    for (int other = 0; other < 1024; other++) {
+        length = sizeof its;
+        if (getpeername(other, (struct sockaddr *)&its, &length) == 0 && its.sin_family == AF_INET &&
+            its.sin_port == mine.sin_port)
+            return other;
+    }
+    return -1;
+}
+
+/* Also where the host's congestion control paces: web/server.c has the reason. */
+static void a_viewer_is_not_paced(void **state)
+{
+    struct scene *scene = *state;
+    char control[16] = "";
+    socklen_t length = sizeof control;
+    int fd = viewer(scene, scene->token[0]), other = other_end(fd);
+    assert_true(other >= 0);
+    assert_int_equal(getsockopt(other, IPPROTO_TCP, TCP_CONGESTION, control, &length), 0);
+    assert_string_equal(control, "reno");
+    close(fd);
+}
+
 static void no_display(void **state)
 {
     struct scene *scene = *state;
@@ -312,6 +342,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_node_stops, begin, finish),
         cmocka_unit_test_setup_teardown(the_display_is_lost, begin, finish),
         cmocka_unit_test_setup_teardown(the_lease_took_the_display, begin, finish),
+        cmocka_unit_test_setup_teardown(a_viewer_is_not_paced, begin, finish),
         cmocka_unit_test_setup_teardown(no_display, begin, finish),
         cmocka_unit_test_setup_teardown(what_it_held_is_released, begin, finish),
     };

@@ -1,11 +1,13 @@
 /*
  * hands: the node's way to the input helper, run by the guest agent as root.
  *
- *   hands type < TEXT | hands click X Y back|forward COUNT | hands scroll X Y DX | hands release
+ *   hands type < TEXT | hands click X Y back|forward COUNT | hands scroll X Y DX | hands release | hands
+ * renew
  *
- * It becomes `agent` before anything else: whatever the tenant puts in the socket's place is then reached
- * with the tenant's own rights. It checks nothing and decides nothing; the daemon does. Static, because under
- * emulation the dynamic linker is most of a small program's time.
+ * renew is another program, for a guest that was restored from a saved state (../renew.c), and stays root.
+ * Else it becomes `agent` before anything else: whatever the tenant puts in the socket's place is then
+ * reached with the tenant's own rights. It checks nothing and decides nothing; the daemon does. Static,
+ * because under emulation the dynamic linker is most of a small program's time.
  */
 #include <errno.h>
 #include <grp.h>
@@ -20,6 +22,8 @@
 #include <unistd.h>
 
 #include "wire.h"
+
+#define RENEW "/usr/lib/berthos/renew"
 
 enum { AGENT_ID = 1000, CONNECT_SECONDS = 20, PATIENCE_MS = 600000 };
 
@@ -93,8 +97,13 @@ int main(int argc, char **argv)
     char line[HANDS_LINE_MAX] = "";
     size_t size = 0, length = 0;
     if (argc < 2) {
-        fprintf(stderr, "usage: hands type | click X Y back|forward COUNT | scroll X Y DX | release\n");
+        fprintf(stderr,
+                "usage: hands type | click X Y back|forward COUNT | scroll X Y DX | release | renew\n");
         return 2;
+    }
+    if (strcmp(argv[1], "renew") == 0) { /* nothing of the daemon's, and it needs to be root */
+        execl(RENEW, RENEW, (char *)NULL);
+        give_up("the guest has no program to renew it");
     }
     become_agent();
     for (int i = 1; i < argc && length < sizeof line; i++)

@@ -156,6 +156,8 @@ int hands_main(int argc, char **argv)
 
     if (strcmp(verb, "type") == 0 && argc == 2)
         return type_text();
+    if (strcmp(verb, "renew") == 0 && argc == 2)
+        return answer(true, 0, ""); /* no program here has a generator of its own */
     if (strcmp(verb, "release") == 0 && argc == 2)
         return release();
     if (strcmp(verb, "click") == 0 && argc == 6)
@@ -163,6 +165,6 @@ int hands_main(int argc, char **argv)
                      atoi(argv[5]));
     if (strcmp(verb, "scroll") == 0 && argc == 5)
         return point(argv[2], argv[3], EV_REL, REL_HWHEEL, atoi(argv[4]) < 0 ? -1 : 1, abs(atoi(argv[4])));
-    fprintf(stderr, "usage: hands type | click X Y back|forward COUNT | scroll X Y DX | release\n");
+    fprintf(stderr, "usage: hands type | click X Y back|forward COUNT | scroll X Y DX | release | renew\n");
     return 2;
 }

@@ -191,6 +191,10 @@ bool berth_is_prepared(const struct berth *berth, const struct lease_shape *shap
  */
 int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err);
 
+/* Sets the clock of the guest of the berth's record, on a thread of its own: one that stood still is behind,
+ * and one that booted under load may be wrong as well. The berth is this thread's. */
+void berth_set_clock(struct leases *leases, struct berth *berth);
+
 /* Takes the prepared guest away. The berth is this thread's (preparing). */
 int berth_drop_prepared(struct leases *leases, struct berth *berth, struct error *err);
 

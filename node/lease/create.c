@@ -131,8 +131,10 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     fault_point("create.journalled");
     if (made == 0)
         made = get_guest(leases, berth, &guest, err);
-    if (made == 0)
+    if (made == 0) {
+        berth_set_clock(leases, berth);
         made = go_live(leases, berth, request, &guest, err);
+    }
     if (made < 0) {
         log_warning("lease", "%s was not created: %s", berth->record.id, err->text);
         berth_guest_clear(&guest);

@@ -158,6 +158,13 @@ void berth_enter_ready(struct leases *leases, struct berth *berth)
         hypervisor_release(leases->options.hypervisor);
 }
 
+/* The last guest was of use: should the next one fail, the pauses begin anew. */
+static void forget_failures(struct berth *berth)
+{
+    LOCK_SCOPE(&berth->mutex);
+    berth->failures = 0;
+}
+
 /* Shows the guest to whoever comes for it. False when it was told to give up. */
 static bool make_ready(struct leases *leases, struct berth *berth, struct berth_guest *guest, const char *how)
 {
@@ -202,11 +209,29 @@ static void run_prepare(const struct berth_job *job)
 
 /* --- for a lease ----------------------------------------------------------------------------------- */
 
+/* Whether the job's lease is still there. */
+static bool is_live(const struct berth_job *job)
+{
+    LOCK_SCOPE(&job->berth->mutex);
+    return (job->berth->state == BERTH_PREPARING || job->berth->state == BERTH_LEASED) &&
+           strcmp(job->berth->record.id, job->id) == 0;
+}
+
 static void run_set_clock(const struct berth_job *job)
 {
     struct error err = ERROR_INIT;
-    if (guest_set_clock(job->leases->options.hypervisor, job->berth->uuid, CLOCK_TIMEOUT_MS, &err) < 0)
-        log_warning("lease", "%s: the guest's clock is behind: %s", job->id, err.text);
+    for (int tries = 0; tries < 2 && is_live(job); tries++)
+        if (guest_set_clock(job->leases->options.hypervisor, job->berth->uuid, CLOCK_TIMEOUT_MS, &err) == 0)
+            return;
+    if (is_live(job))
+        log_warning("lease", "%s: the guest's clock is not the host's: %s", job->id, err.text);
+}
+
+void berth_set_clock(struct leases *leases, struct berth *berth)
+{
+    struct berth_job job = {.leases = leases, .berth = berth};
+    memcpy(job.id, berth->record.id, sizeof job.id); /* ours alone while preparing */
+    keeper_start_job(leases, "lease-clock", run_set_clock, &job);
 }
 
 /* The guest goes on, as that of the berth's record, and shows a fresh picture. */
@@ -250,11 +275,8 @@ int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *
     *prepared = (struct berth_prepared){0};
     berth->record.helper = guest->image->input_helper;
     berth->failures = 0;
-    struct berth_job job = {.leases = leases, .berth = berth};
-    memcpy(job.id, berth->record.id, sizeof job.id);
     pthread_mutex_unlock(&berth->mutex);
     berth_guest_clear(&left);
-    keeper_start_job(leases, "lease-clock", run_set_clock, &job);
     return 0;
 }
 
@@ -365,6 +387,8 @@ static int64_t look_after_ready(struct leases *leases, struct berth *berth)
     log_info("lease", "%s: the prepared guest goes: %s", berth->name, why ? why : "it gives way");
     if (keep && why && young)
         note_failure(berth, false);
+    else
+        forget_failures(berth);
     keeper_start_job(leases, "lease-discard", run_discard,
                      &(struct berth_job){.leases = leases, .berth = berth});
     return CLOCK_NEVER;

@@ -22,7 +22,7 @@
 enum {
     CALL_TIMEOUT_MS = 10000,
     CLAIM_FRAME_MS = 5000,     /* for the first picture of a guest that goes on */
-    CLOCK_TIMEOUT_MS = 30000,  /* guest-set-time also runs hwclock in the guest */
+    CLOCK_TIMEOUT_MS = 10000,  /* a stop of the node may have to wait for it */
     SETTLE_EVERY_MS = 300,     /* a guest has settled when its CPUs were this long */
     SETTLE_BUSY_PERMILLE = 60, /* busy for so little of the time, */
     SETTLE_MAX_MS = 20000,     /* and is waited for at most this long */

@@ -23,14 +23,6 @@ void berth_enter(struct berth *berth, enum berth_state state, const char *phase)
     pthread_cond_broadcast(&berth->changed);
 }
 
-void berth_leave(struct leases *leases, struct berth *berth, enum berth_state state)
-{
-    pthread_mutex_lock(&berth->mutex);
-    berth_enter(berth, state, NULL);
-    pthread_mutex_unlock(&berth->mutex);
-    hypervisor_release(leases->options.hypervisor);
-}
-
 int64_t berth_occupied_ms(const struct berth *berth)
 {
     return berth->record.occupied_ms + (clock_boottime_ms() - berth->since_boot_ms);

@@ -104,9 +104,6 @@ struct leases {
 /* Changes the state and tells everybody who waits. With berth.mutex held. */
 void berth_enter(struct berth *berth, enum berth_state state, const char *phase);
 
-/* Makes the berth free for the next lease (empty or failed), and gives up its hold on the hypervisor. */
-void berth_leave(struct leases *leases, struct berth *berth, enum berth_state state);
-
 /* What guests are made from: the verified image, and what the hypervisor has today. */
 struct berth_source {
     struct image *image; /* owned */

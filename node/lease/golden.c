@@ -115,9 +115,6 @@ int berth_restore(struct leases *leases, struct berth *berth, struct berth_guest
     CLEANUP(berth_source_clear) struct berth_source source;
     if (berth_source_open(leases, berth, &source, err) < 0)
         return -1;
-    pthread_mutex_lock(&berth->mutex);
-    berth->record.helper = source.image->input_helper;
-    pthread_mutex_unlock(&berth->mutex);
     if (berth_check_golden(leases, berth, &source, err) < 0 ||
         start_from_golden(leases, berth, &source, err) < 0 ||
         wait_usable(leases, berth, source.image, guest, err) < 0) {

@@ -273,7 +273,6 @@ int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *
         left = (struct berth_guest){0};
     }
     *prepared = (struct berth_prepared){0};
-    berth->record.helper = guest->image->input_helper;
     berth->failures = 0;
     pthread_mutex_unlock(&berth->mutex);
     berth_guest_clear(&left);

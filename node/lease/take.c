@@ -95,9 +95,12 @@ bool berth_is_prepared(const struct berth *berth, const struct lease_shape *shap
 void berth_begin(struct leases *leases, struct berth *berth, bool spare)
 {
     if (berth->state != BERTH_READY || !berth_has_domain(berth))
-        hypervisor_hold(leases->options.hypervisor); /* until there is no domain any more */
-    berth->record =
-        (struct journal_record){.state = JOURNAL_CREATING, .berth = berth->n, .shape = berth->prepared.shape};
+        hypervisor_hold(leases->options.hypervisor);         /* until there is no domain any more */
+    const struct image *image = berth->prepared.guest.image; /* NULL where nothing is prepared */
+    berth->record = (struct journal_record){.state = JOURNAL_CREATING,
+                                            .berth = berth->n,
+                                            .shape = berth->prepared.shape,
+                                            .helper = image && image->input_helper};
     berth->spare = spare;
     berth->cancelled = false;
     berth->reason[0] = '\0';
@@ -111,12 +114,15 @@ void berth_begin(struct leases *leases, struct berth *berth, bool spare)
 
 void berth_put_back(struct leases *leases, struct berth *berth)
 {
-    if (!berth->prepared.how) {
-        berth_leave(leases, berth, BERTH_EMPTY);
-        return;
-    }
-    LOCK_SCOPE(&berth->mutex);
-    berth_enter_ready(leases, berth);
+    bool empty = !berth->prepared.how;
+    pthread_mutex_lock(&berth->mutex);
+    if (empty)
+        berth_enter(berth, BERTH_EMPTY, NULL);
+    else
+        berth_enter_ready(leases, berth);
+    pthread_mutex_unlock(&berth->mutex);
+    if (empty)
+        hypervisor_release(leases->options.hypervisor);
 }
 
 /* Waits until the berth's preparation is over, however it ends. False at the deadline. */

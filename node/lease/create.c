@@ -120,7 +120,10 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     if (!berth)
         return -1;
     if (fill_record(leases, berth, request, &shape, grant, err) < 0) {
-        berth_put_back(leases, berth);
+        if (err->code == ERROR_ENDING) /* the prepared guest that has to give way is not gone */
+            berth_undo(leases, berth, err->text);
+        else
+            berth_put_back(leases, berth);
         keeper_wake(leases);
         return -1;
     }

@@ -505,6 +505,24 @@ static void another_shape_is_started_cold(void **state)
     free_world(world);
 }
 
+/* One that has to give way and does not go keeps its berth from everybody until it has gone. */
+static void a_prepared_guest_that_does_not_go(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct lease_document lease;
+    struct world *world = new_world("ram");
+    await_ready(world, BERTHS);
+    fake_host.destroy_faults = 100;
+    assert_int_equal(request(world, "linux", 1, &lease, &err), -1);
+    assert_int_equal(err.code, ERROR_ENDING);
+    assert_int_equal(count_state(world, "ending"), 1);
+    assert_int_equal(fake_domain_count(), BERTHS);
+    fake_host.destroy_faults = 0;
+    await_ready(world, BERTHS);
+    free_world(world);
+}
+
 static void a_prepared_guest_that_dies_is_replaced(void **state)
 {
     (void)state;
@@ -610,6 +628,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(fewer_berths_than_leases, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_prepared_guest_is_taken, make_home, remove_home),
         cmocka_unit_test_setup_teardown(another_shape_is_started_cold, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_prepared_guest_that_does_not_go, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_prepared_guest_that_dies_is_replaced, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_node_that_takes_no_leases_prepares_none, make_home, remove_home),
         cmocka_unit_test_setup_teardown(nothing_prepared_outlives_the_node, make_home, remove_home),

@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/text.h"
-#include "protocol/error.h"
+#include "protocol/error_words.h"
 
 enum {
     CONNECT_TIMEOUT_MS = 5000,

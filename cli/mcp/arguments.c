@@ -7,7 +7,7 @@
 
 #include "base/document.h"
 #include "base/text.h"
-#include "protocol/keys.h"
+#include "protocol/key_names.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

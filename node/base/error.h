@@ -13,7 +13,7 @@
 
 #include <stdarg.h>
 
-/* What kind of failure it is. protocol/error.h gives each its machine word and HTTP status. */
+/* What kind of failure it is. protocol/error_words.h gives each its machine word and HTTP status. */
 enum error_code {
     ERROR_NONE = 0,
     ERROR_INTERNAL,     /* a fault of ours or of the host that no caller can mend by asking differently */

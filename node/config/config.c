@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "config/keys.h"
+#include "config/settings.h"
 
 /* The written file is 4 KiB; one much larger is something else under this name. */
 enum { FILE_MAX_BYTES = 64 * 1024 };

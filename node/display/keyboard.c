@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "display/scancode.h"
 #include "display/session.h"
-#include "protocol/keys.h"
+#include "protocol/key_names.h"
 
 #define ENDS_PINGS 4
 #define IDLE_US    1000000 /* how long one sleeps at most for an answer that wakes */

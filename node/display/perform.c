@@ -6,7 +6,7 @@
 #include "base/sync.h"
 #include "base/text.h"
 #include "display/session.h"
-#include "protocol/keys.h"
+#include "protocol/key_names.h"
 
 #define DRAG_PIXELS 8 /* between two points of a drag */
 #define DRAG_STEPS  100

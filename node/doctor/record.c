@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
-#include "config/keys.h"
+#include "config/settings.h"
 
 #define FIELD(section, member, type)                                                                         \
     {                                                                                                        \

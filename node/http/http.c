@@ -4,7 +4,7 @@
 #include <strings.h>
 
 #include "http/routes.h"
-#include "protocol/error.h"
+#include "protocol/error_words.h"
 #include "web/server.h"
 
 enum { CONNECTIONS_MAX = 320 };

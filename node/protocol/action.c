@@ -6,7 +6,7 @@
 
 #include "base/document.h"
 #include "base/text.h"
-#include "protocol/keys.h"
+#include "protocol/key_names.h"
 
 #define COUNT(array)       (sizeof(array) / sizeof((array)[0]))
 #define COORDINATE_MAX     32767

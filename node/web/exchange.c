@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/document.h"
-#include "protocol/error.h"
+#include "protocol/error_words.h"
 
 const char *exchange_header(const struct exchange *exchange, const char *name)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/keys.h"
+#include "config/settings.h"
 #include "config/toml_reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

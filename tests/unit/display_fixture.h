@@ -7,7 +7,7 @@
 #include "display/display.h"
 #include "fake_rfb.h"
 #include "protocol/action.h"
-#include "protocol/keys.h"
+#include "protocol/key_names.h"
 
 #define WIDTH  200 /* no multiple of 16 */
 #define HEIGHT 120

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "config/keys.h"
+#include "config/settings.h"
 
 static char home[64];
 

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "protocol/action.h"
-#include "protocol/error.h"
+#include "protocol/error_words.h"
 
 static char *read_session_md(void)
 {

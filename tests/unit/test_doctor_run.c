@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "config/keys.h"
+#include "config/settings.h"
 #include "doctor/doctor.h"
 #include "doctor/simulate.h"
 #include "doctor_fixture.h"

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/document.h"
-#include "protocol/error.h"
+#include "protocol/error_words.h"
 #include "protocol/lease.h"
 
 static int decode(const char *text, struct lease_request *request, struct error *err)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "display/scancode.h"
-#include "protocol/keys.h"
+#include "protocol/key_names.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

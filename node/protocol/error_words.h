@@ -1,7 +1,7 @@
 /* The error document of every surface: {"error": "<sentence>", "code": "<machine word>"} (CONTRACT.md section
  * 3). */
-#ifndef BERTHOS_PROTOCOL_ERROR_H
-#define BERTHOS_PROTOCOL_ERROR_H
+#ifndef BERTHOS_PROTOCOL_ERROR_WORDS_H
+#define BERTHOS_PROTOCOL_ERROR_WORDS_H
 
 #include <jansson.h>
 

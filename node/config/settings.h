@@ -2,8 +2,8 @@
  * The keys of node.toml as one table: it drives parsing, defaults, the file that the first start writes, and
  * is compared with the manual by a test. Adding a key is adding a row here and a member to struct config.
  */
-#ifndef BERTHOS_CONFIG_KEYS_H
-#define BERTHOS_CONFIG_KEYS_H
+#ifndef BERTHOS_CONFIG_SETTINGS_H
+#define BERTHOS_CONFIG_SETTINGS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "config/keys.h"
+#include "config/settings.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "protocol/keys.h"
+#include "protocol/key_names.h"
 
 #include <linux/input-event-codes.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * Names of keys, and the key that makes a character on a US keyboard: the layout that the guest images
  * declare. Key codes are those of evdev (linux/input-event-codes.h).
  */
-#ifndef BERTHOS_PROTOCOL_KEYS_H
-#define BERTHOS_PROTOCOL_KEYS_H
+#ifndef BERTHOS_PROTOCOL_KEY_NAMES_H
+#define BERTHOS_PROTOCOL_KEY_NAMES_H
 
 #include <stdbool.h>
 #include <stddef.h>

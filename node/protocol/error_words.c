@@ -1,4 +1,4 @@
-#include "protocol/error.h"
+#include "protocol/error_words.h"
 
 #include <string.h>
 

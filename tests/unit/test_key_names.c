@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "display/scancode.h"
-#include "protocol/keys.h"
+#include "protocol/key_names.h"
 
 static void every_printable_character_has_its_key(void **state)
 {

@@ -147,6 +147,8 @@ int screen_answer_picture(struct exchange *exchange, const struct screen_target 
         answer_empty(exchange, MHD_HTTP_NOT_MODIFIED);
     else
         answer_shared(exchange, shown->mime, shown->data, shown->size, drop_picture, TAKE(picture));
+    number_header(exchange, "X-Picture-Width", shown->width);
+    number_header(exchange, "X-Picture-Height", shown->height);
     number_header(exchange, "X-Frame-Width", shown->frame_width);
     number_header(exchange, "X-Frame-Height", shown->frame_height);
     snprintf(text, sizeof text, "%.17g", shown->scale);

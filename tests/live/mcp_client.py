@@ -360,8 +360,8 @@ class FakeNode:
         width, height = region[2:] if region else (self.width, self.height)
         wide, high, data = self.draw(width, height, int(query.get("max_edge", 1 << 15)), query.get("format", "png"),
                                      int(query.get("quality", 80)))
-        headers = [("X-Frame-Width", self.width), ("X-Frame-Height", self.height), ("X-Scale", "%.6f" % (max(wide, high) / max(width, height))),
-                   ("ETag", '"1"'), ("Cache-Control", "no-store")]
+        headers = [("X-Picture-Width", wide), ("X-Picture-Height", high), ("X-Frame-Width", self.width), ("X-Frame-Height", self.height),
+                   ("X-Scale", "%.6f" % (max(wide, high) / max(width, height))), ("ETag", '"1"'), ("Cache-Control", "no-store")]
         self.write(handler, 200, "image/" + query.get("format", "png"), data, headers)
 
     def held(self, handler, path, actions):

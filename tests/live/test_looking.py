@@ -55,6 +55,7 @@ class Parts(LookTest):
             self.assert_part(live.Picture.decode(answer.body), 11, x, y, width, height)
             self.assertEqual(answer.headers["X-Region"], "%d,%d,%d,%d" % (x, y, width, height))
             self.assertEqual((answer.headers["X-Frame-Width"], answer.headers["X-Frame-Height"]), ("1280", "800"))
+            self.assertEqual((answer.headers["X-Picture-Width"], answer.headers["X-Picture-Height"]), (str(width), str(height)))
             self.assertEqual(float(answer.headers["X-Scale"]), 1)
         said = self.assert_error(self.look("?region=1000,700,300,100", status=400), 400, "bad_request")
         self.assertIn("1280x800", said)
@@ -70,6 +71,7 @@ class Parts(LookTest):
             answer = self.look("?max_edge=500")
             picture, scale = live.Picture.decode(answer.body), float(answer.headers["X-Scale"])
             self.assertEqual((picture.width, picture.height, scale), (500, 312, 500 / 1280))
+            self.assertEqual((answer.headers["X-Picture-Width"], answer.headers["X-Picture-Height"]), ("500", "312"))
             brightest = max(((x, y) for y in range(picture.height) for x in range(picture.width)
                              if picture[x, y] != (0x10, 0x20, 0x30)), key=lambda point: sum(picture[point]))
             back = [int((brightest[i] + 0.5) / scale) for i in (0, 1)]
@@ -99,6 +101,7 @@ class Parts(LookTest):
             self.assertEqual(known.body, b"")
             self.assertEqual(known.headers["ETag"], name)
             self.assertEqual(known.headers["X-Frame-Width"], "1280")
+            self.assertEqual(known.headers["X-Picture-Width"], "1280")
             self.assertEqual(known.headers["Cache-Control"], "no-store")
         self.look(If_None_Match='"x"')
         self.assertNotEqual(self.look("?format=jpeg").headers["ETag"], name)

@@ -1,9 +1,14 @@
 #!/bin/sh
 # Holds the floors of the house (docs/ARCHITECTURE.md): a part includes only itself and parts below it in this
-# list, node/ includes nothing of cli/, and no header of ours is included by a path that leaves its folder.
-# Usage: floors.sh SOURCE_DIR
+# list, node/ includes nothing of cli/, and no header of ours is included by a path that leaves its folder. Inside a
+# folder the order is that of its CMakeLists.txt: order.py.
+# Usage: floors.sh SOURCE_DIR [FOLDER...]    the insides of these, as "lease" or "cli" (default: the list)
 set -eu
+conforms=""
+here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
+shift
+[ $# = 0 ] || conforms=$*
 
 floors="base protocol config image guest doctor pairing display web view lease http"
 faults=$(mktemp)
@@ -62,6 +67,9 @@ for file in $(find node -name '*.[ch]' -o -name '*.cpp' | sort); do
         esac
     done
 done
+
+# shellcheck disable=SC2086 # a list of words
+python3 -B "$here/order.py" . $conforms >>"$faults" || :
 
 if [ "$checked" -lt 20 ]; then
     echo "floors.sh: only $checked includes were found: this test looks in the wrong place" >&2

@@ -69,7 +69,7 @@ for file in $(find node -name '*.[ch]' -o -name '*.cpp' | sort); do
 done
 
 # shellcheck disable=SC2086 # a list of words
-python3 -B "$here/order.py" . $conforms >>"$faults" || :
+python3 -B "$here/order.py" . $conforms >>"$faults" || [ -s "$faults" ] || echo "order.py failed" >"$faults"
 
 if [ "$checked" -lt 20 ]; then
     echo "floors.sh: only $checked includes were found: this test looks in the wrong place" >&2

@@ -104,28 +104,38 @@ static const struct action_field wait_fields[] = {
      "with until, how long it may take, milliseconds", SLOT(timeout_ms)},
 };
 
-#define OP(name, kind, fields, button, count, help)                                                          \
+#define OP(name, kind, fields, button, count, effects, title, help)                                          \
     {                                                                                                        \
-        name, kind, help, fields, COUNT(fields), button, count                                               \
+        name, kind, title, help, fields, COUNT(fields), button, count, effects                               \
     }
+#define CLICK(name, fields, button, count, title, help)                                                      \
+    OP(name, ACTION_CLICK, fields, button, count, EFFECT_DESTROYS, title, help)
 
 static const struct action_op table[] = {
-    OP("click", ACTION_CLICK, click_fields, BUTTON_LEFT, 1, "Moves the pointer to a pixel and clicks"),
-    OP("double_click", ACTION_CLICK, multiple_fields, BUTTON_LEFT, 2, "Clicks twice"),
-    OP("triple_click", ACTION_CLICK, multiple_fields, BUTTON_LEFT, 3, "Clicks three times"),
-    OP("right_click", ACTION_CLICK, named_button_fields, BUTTON_RIGHT, 1, "Clicks the right button"),
-    OP("middle_click", ACTION_CLICK, named_button_fields, BUTTON_MIDDLE, 1, "Clicks the middle button"),
-    OP("move", ACTION_MOVE, move_fields, BUTTON_LEFT, 0, "Moves the pointer to a pixel"),
-    OP("drag", ACTION_DRAG, drag_fields, BUTTON_LEFT, 0, "Drags along a path with a button held"),
-    OP("mouse_down", ACTION_MOUSE_DOWN, button_fields, BUTTON_LEFT, 0, "Presses a button and leaves it down"),
-    OP("mouse_up", ACTION_MOUSE_UP, button_fields, BUTTON_LEFT, 0, "Releases a button"),
-    OP("scroll", ACTION_SCROLL, scroll_fields, BUTTON_LEFT, 0, "Turns the wheel at a pixel"),
-    OP("type", ACTION_TYPE, type_fields, BUTTON_LEFT, 0, "Types text, exactly or not at all"),
-    OP("key", ACTION_KEY, key_fields, BUTTON_LEFT, 0, "Presses keys and chords, one after the other"),
-    OP("hold_key", ACTION_HOLD_KEY, hold_key_fields, BUTTON_LEFT, 0, "Holds keys down together for a time"),
-    OP("wait", ACTION_WAIT, wait_fields, BUTTON_LEFT, 0,
+    CLICK("click", click_fields, BUTTON_LEFT, 1, "Click", "Moves the pointer to a pixel and clicks"),
+    CLICK("double_click", multiple_fields, BUTTON_LEFT, 2, "Double-click", "Clicks twice"),
+    CLICK("triple_click", multiple_fields, BUTTON_LEFT, 3, "Triple-click", "Clicks three times"),
+    CLICK("right_click", named_button_fields, BUTTON_RIGHT, 1, "Right-click", "Clicks the right button"),
+    CLICK("middle_click", named_button_fields, BUTTON_MIDDLE, 1, "Middle-click", "Clicks the middle button"),
+    OP("move", ACTION_MOVE, move_fields, BUTTON_LEFT, 0, EFFECT_SAME, "Move the pointer",
+       "Moves the pointer to a pixel"),
+    OP("drag", ACTION_DRAG, drag_fields, BUTTON_LEFT, 0, EFFECT_DESTROYS, "Drag",
+       "Drags along a path with a button held"),
+    OP("mouse_down", ACTION_MOUSE_DOWN, button_fields, BUTTON_LEFT, 0, EFFECT_DESTROYS,
+       "Press a mouse button", "Presses a button and leaves it down"),
+    OP("mouse_up", ACTION_MOUSE_UP, button_fields, BUTTON_LEFT, 0, EFFECT_DESTROYS | EFFECT_SAME,
+       "Release a mouse button", "Releases a button"),
+    OP("scroll", ACTION_SCROLL, scroll_fields, BUTTON_LEFT, 0, 0, "Scroll", "Turns the wheel at a pixel"),
+    OP("type", ACTION_TYPE, type_fields, BUTTON_LEFT, 0, EFFECT_DESTROYS, "Type text",
+       "Types text, exactly or not at all"),
+    OP("key", ACTION_KEY, key_fields, BUTTON_LEFT, 0, EFFECT_DESTROYS, "Press keys",
+       "Presses keys and chords, one after the other"),
+    OP("hold_key", ACTION_HOLD_KEY, hold_key_fields, BUTTON_LEFT, 0, EFFECT_DESTROYS | EFFECT_LINGERS,
+       "Hold keys down", "Holds keys down together for a time"),
+    OP("wait", ACTION_WAIT, wait_fields, BUTTON_LEFT, 0, EFFECT_READS | EFFECT_SAME | EFFECT_LINGERS, "Wait",
        "Waits for a time, or until the picture changes or is still"),
-    {"cursor_position", ACTION_CURSOR_POSITION, "Tells where the pointer is", NULL, 0, BUTTON_LEFT, 0},
+    {"cursor_position", ACTION_CURSOR_POSITION, "Where the pointer is", "Tells where the pointer is", NULL, 0,
+     BUTTON_LEFT, 0, EFFECT_READS | EFFECT_SAME},
 };
 
 const struct action_op *action_ops(size_t *count)

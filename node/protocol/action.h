@@ -52,6 +52,14 @@ enum action_need {
     NEED_WHEEL = 4,   /* the horizontal wheel */
 };
 
+/* What an action may do to a guest, for clients that ask before they act. */
+enum action_effect {
+    EFFECT_READS = 1,    /* changes nothing there */
+    EFFECT_DESTROYS = 2, /* may destroy something: a click on "Delete" is a click */
+    EFFECT_SAME = 4,     /* done a second time, it changes nothing more */
+    EFFECT_LINGERS = 8,  /* takes as long as its fields say */
+};
+
 struct action_point {
     int32_t x, y; /* pixels */
 };
@@ -118,11 +126,13 @@ struct action_field {
 struct action_op {
     const char *name;
     enum action_kind kind;
-    const char *help;
+    const char *title; /* as a heading: "Double-click" */
+    const char *help;  /* a sentence without a period */
     const struct action_field *fields;
     size_t field_count;
     enum action_button button; /* what a click presses without a field that says so */
     int count;                 /* and how often */
+    unsigned effects;          /* of enum action_effect */
 };
 
 /* The table, in the order of the documents. Borrowed, static. */

@@ -267,7 +267,8 @@ static void the_table_is_sound(void **state)
     assert_int_equal(count, 15);
     for (size_t i = 0; i < count; i++) {
         assert_ptr_equal(action_find(ops[i].name), &ops[i]);
-        assert_true(strlen(ops[i].help) > 0);
+        assert_true(strlen(ops[i].help) > 0 && strlen(ops[i].title) > 0);
+        assert_false((ops[i].effects & EFFECT_READS) && (ops[i].effects & EFFECT_DESTROYS));
         assert_true(ops[i].field_count < 15);
         for (size_t k = 0; k < ops[i].field_count; k++) {
             const struct action_field *field = &ops[i].fields[k];

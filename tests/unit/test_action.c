@@ -1,10 +1,5 @@
 /* Decoding of actions: every op, every field, every bound. CASES.md 2. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <linux/input-event-codes.h>
 #include <stdlib.h>

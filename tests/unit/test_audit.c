@@ -1,12 +1,9 @@
 /* The audit trail: its lines, its mode, its rotation, and how strangers are kept from flooding it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "unit.h"
+
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/audit.h"
 #include "base/document.h"

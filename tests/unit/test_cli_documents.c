@@ -1,9 +1,6 @@
 /* What the commands make of the node's documents before they print: phases, shapes, verdicts, ids. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "unit.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/document.h"

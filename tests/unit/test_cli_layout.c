@@ -1,9 +1,6 @@
 /* Wrapping, cleaning, durations and sizes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "unit.h"
 
-#include <cmocka.h>
 #include <string.h>
 
 #include "base/cleanup.h"

@@ -1,9 +1,6 @@
 /* node.toml: defaults, every key, and the sentence for everything that is wrong. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "unit.h"
 
-#include <cmocka.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

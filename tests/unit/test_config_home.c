@@ -1,9 +1,6 @@
 /* $BERTHOS_HOME, which addresses are loopback, and the words of node.toml's values. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "unit.h"
 
-#include <cmocka.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -1,10 +1,5 @@
 /* The display session against a server that behaves as QEMU's. CASES.md 9, 11. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,10 +1,5 @@
 /* The hands of a display session against a server that behaves as QEMU's. CASES.md 1, 3, 4, 6, 8. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <stdio.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 /* docs/SESSION.md against the tables of the code: the error codes, and the ops of actions. */
-#include "tests/unit/unit.h"
+#include "unit.h"
 
 #include <stdlib.h>
 #include <string.h>

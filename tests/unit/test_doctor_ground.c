@@ -1,11 +1,7 @@
 /* What the costly findings stand on: each change of it is seen, and an unknown daemon is never the same one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

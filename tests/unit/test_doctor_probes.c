@@ -1,10 +1,6 @@
 /* The probes on folders that stand for /sys, /proc, /dev and /etc of hosts that are not this one. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "unit.h"
 
-#include <cmocka.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,6 @@
 /* Recordings: what is written is all that the evaluation reads, and the recording of a full KVM host is green
  * in public intent, while each single thing that is otherwise there makes it red. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "doctor/evaluate.h"
 #include "doctor_fixture.h"

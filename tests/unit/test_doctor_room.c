@@ -1,11 +1,6 @@
 /* What berths need of a host: how guests are prepared where node.toml leaves that open, the saved states'
  * room, and whether one more lease fits beside what was promised. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"

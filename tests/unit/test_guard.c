@@ -1,9 +1,5 @@
 /* Who may come in by the headers that a browser sets (CONTRACT.md section 3, defence against pages). */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "web/guard.h"
 

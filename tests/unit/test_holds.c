@@ -1,9 +1,5 @@
 /* Who holds what down on a guest. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "display/holds.h"
 #include "tests/unit/home_fixture.h"

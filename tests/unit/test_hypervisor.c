@@ -1,11 +1,9 @@
 /* Calls with a deadline, over libvirt's own test driver: no daemon, no QEMU. */
-#include <setjmp.h>
-#include <stdarg.h>
+#include "unit.h"
+
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <libvirt/libvirt.h>
 
 #include "base/clock.h"

@@ -1,10 +1,7 @@
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+/* Images: names, manifests, digests, owners, and the cache of what was verified once. */
+#include "unit.h"
 
-#include <cmocka.h>
+#include <fcntl.h>
 
 #include "image_fixture.h"
 

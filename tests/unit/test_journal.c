@@ -1,11 +1,8 @@
 /* The journal: what is written is read back, what is torn or foreign is set aside. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "unit.h"
+
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include "base/file.h"
 #include "base/text.h"

@@ -1,10 +1,5 @@
 /* Names of keys, and the keys of characters on a US keyboard. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <linux/input-event-codes.h>
 #include <stdio.h>

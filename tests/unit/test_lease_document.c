@@ -1,10 +1,7 @@
 /* Requests, leases and receipts as documents. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <string.h>
+#include "unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "base/document.h"
 #include "protocol/error_words.h"

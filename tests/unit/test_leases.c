@@ -3,11 +3,7 @@
  * berth, never a lease without a receipt after its end, occupancy never above wall time; by one thread in a
  * seeded order, and by many at once.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "fake_hypervisor.h"
 #include "home_fixture.h"

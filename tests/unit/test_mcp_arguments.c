@@ -1,5 +1,5 @@
 /* What models send, and what a node is given of it. */
-#include "tests/unit/unit.h"
+#include "unit.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  * The server without threads, against a node of a test's own: what each line gives. live.mcp_protocol speaks
  * to the program; here are the parts of which every branch can be had, and what the fuzz target builds on.
  */
-#include "tests/unit/unit.h"
+#include "unit.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * The table of actions against everything that is made from it or written about it: what HTTP takes, the
  * tools' schemas, docs/SESSION.md and `berth act --help`.
  */
-#include "tests/unit/unit.h"
+#include "unit.h"
 
 #include <inttypes.h>
 #include <stdio.h>

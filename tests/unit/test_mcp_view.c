@@ -1,5 +1,5 @@
 /* Pictures that a model takes whole, and coordinates between picture and screen. */
-#include "tests/unit/unit.h"
+#include "unit.h"
 
 #include "mcp/view.h"
 

@@ -1,9 +1,5 @@
 /* "Did you mean". */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include "base/nearest.h"
 

@@ -1,11 +1,8 @@
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/mount.h>
+/* Overlays: made upon an image, for QEMU's user alone, and the room that they need. */
+#include "unit.h"
 
-#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/mount.h>
 
 #include "image/overlay.h"
 #include "image_fixture.h"

@@ -1,11 +1,8 @@
 /* Pairing: codes, tokens, what is on disk, and how guessing is slowed. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "unit.h"
+
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
 
 #include "base/file.h"
 #include "base/text.h"

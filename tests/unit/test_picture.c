@@ -1,10 +1,5 @@
 /* Frames as files, read back with the libraries' own readers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #include <png.h>
 #include <stdio.h>

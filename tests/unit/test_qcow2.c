@@ -1,11 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+/* The header of a qcow2 file, field by field. */
+#include "unit.h"
 
-#include <cmocka.h>
+#include <string.h>
 
 #include "image/qcow2.h"
 

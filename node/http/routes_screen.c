@@ -1,6 +1,6 @@
 /* /v1/leases/{id}/screenshot and /v1/leases/{id}/actions */
 #include "http/routes.h"
-#include "web/screen.h"
+#include "web/screen_answers.h"
 
 static struct picture *look(void *context, const struct picture_request *request, struct cancel *cancel,
                             struct error *err)

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/sync.h"
 #include "base/text.h"
-#include "view/routes.h"
+#include "view/routes_view.h"
 
 /* A page holds a few connections open; with eight viewers and what else looks on. */
 enum { CONNECTIONS_MAX = 96, ANSWERS_MS = 1000 };

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "display/holds.h"
 #include "pairing/pairing.h"
-#include "web/screen.h"
+#include "web/screen_answers.h"
 
 #define VIEW_SECRET_SIZE 65 /* 64 hex digits and the terminator: a ticket or a session secret */
 #define VIEW_TICKET_S    60

@@ -20,7 +20,7 @@
 #include "base/text.h"
 #include "web/exchange.h"
 #include "web/guard.h"
-#include "web/watch.h"
+#include "web/peer_watch.h"
 
 enum {
     IDLE_TIMEOUT_S = 60,
@@ -30,7 +30,7 @@ enum {
 struct web_server {
     struct web_options options;
     struct MHD_Daemon *daemon;
-    struct watch *watch;
+    struct peer_watch *watch;
     uint16_t port;
 };
 
@@ -184,7 +184,7 @@ struct cancel *exchange_cancel(struct exchange *exchange)
     struct pending *pending = (struct pending *)((char *)exchange - offsetof(struct pending, exchange));
     if (!exchange->cancel) {
         exchange->cancel = cancel_new();
-        watch_add(pending->server->watch, socket_of(exchange->connection), exchange->cancel);
+        peer_watch_add(pending->server->watch, socket_of(exchange->connection), exchange->cancel);
     }
     return exchange->cancel;
 }
@@ -194,7 +194,7 @@ static int handle(struct pending *pending)
 {
     int answered = pending->route->handle(&pending->exchange, &pending->refused);
     if (pending->exchange.cancel) {
-        watch_remove(pending->server->watch, socket_of(pending->exchange.connection));
+        peer_watch_remove(pending->server->watch, socket_of(pending->exchange.connection));
         cancel_free(TAKE(pending->exchange.cancel));
     }
     return answered;
@@ -304,7 +304,7 @@ static int resolve(const char *bind, uint16_t port, struct sockaddr_storage *add
 static void free_server(struct web_server *server)
 {
     if (server->watch)
-        watch_stop(server->watch);
+        peer_watch_stop(server->watch);
     free(server);
 }
 
@@ -333,7 +333,7 @@ struct web_server *web_server_start(const struct web_options *options, struct er
         return NULL;
     }
     server->options = *options;
-    server->watch = watch_start(err);
+    server->watch = peer_watch_start(err);
     if (!server->watch) {
         free_server(server);
         return NULL;

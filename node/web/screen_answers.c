@@ -1,4 +1,4 @@
-#include "web/screen.h"
+#include "web/screen_answers.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "view/routes.h"
+#include "view/routes_view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

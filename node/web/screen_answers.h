@@ -2,8 +2,8 @@
  * A guest's screen over HTTP: pictures and actions, decoded, performed and answered in one way for every
  * server that shows one (CONTRACT.md sections 4 and 5).
  */
-#ifndef BERTHOS_WEB_SCREEN_H
-#define BERTHOS_WEB_SCREEN_H
+#ifndef BERTHOS_WEB_SCREEN_ANSWERS_H
+#define BERTHOS_WEB_SCREEN_ANSWERS_H
 
 #include "base/error.h"
 #include "display/display.h"

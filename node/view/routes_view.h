@@ -1,6 +1,6 @@
 /* The routes of a view's listener and who may call them. Private to view/. */
-#ifndef BERTHOS_VIEW_ROUTES_H
-#define BERTHOS_VIEW_ROUTES_H
+#ifndef BERTHOS_VIEW_ROUTES_VIEW_H
+#define BERTHOS_VIEW_ROUTES_VIEW_H
 
 #include <pthread.h>
 

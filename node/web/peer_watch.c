@@ -1,4 +1,4 @@
-#include "web/watch.h"
+#include "web/peer_watch.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -18,7 +18,7 @@ struct watched {
 };
 
 /* Lock order: watch.mutex, then whatever the cancel's listener takes. */
-struct watch {
+struct peer_watch {
     int epoll_fd;
     int stop_fd; /* eventfd that ends the thread */
     pthread_t thread;
@@ -26,7 +26,7 @@ struct watch {
     struct watched *list;
 };
 
-static void peer_closed(struct watch *watch, int socket)
+static void peer_closed(struct peer_watch *watch, int socket)
 {
     LOCK_SCOPE(&watch->mutex);
     for (struct watched *entry = watch->list; entry; entry = entry->next)
@@ -36,7 +36,7 @@ static void peer_closed(struct watch *watch, int socket)
 
 static void *wait_for_peers(void *argument)
 {
-    struct watch *watch = argument;
+    struct peer_watch *watch = argument;
     for (;;) {
         struct epoll_event event;
         int got = epoll_wait(watch->epoll_fd, &event, 1, -1);
@@ -50,9 +50,9 @@ static void *wait_for_peers(void *argument)
     }
 }
 
-struct watch *watch_start(struct error *err)
+struct peer_watch *peer_watch_start(struct error *err)
 {
-    struct watch *watch = calloc(1, sizeof *watch);
+    struct peer_watch *watch = calloc(1, sizeof *watch);
     if (!watch)
         abort();
     pthread_mutex_init(&watch->mutex, NULL);
@@ -71,7 +71,7 @@ struct watch *watch_start(struct error *err)
     return NULL;
 }
 
-void watch_stop(struct watch *watch)
+void peer_watch_stop(struct peer_watch *watch)
 {
     eventfd_write(watch->stop_fd, 1);
     pthread_join(watch->thread, NULL);
@@ -81,7 +81,7 @@ void watch_stop(struct watch *watch)
     free(watch);
 }
 
-void watch_add(struct watch *watch, int socket, struct cancel *cancel)
+void peer_watch_add(struct peer_watch *watch, int socket, struct cancel *cancel)
 {
     struct watched *entry = malloc(sizeof *entry);
     if (!entry)
@@ -96,7 +96,7 @@ void watch_add(struct watch *watch, int socket, struct cancel *cancel)
         log_debug("http", "a connection cannot be watched (errno %d)", errno);
 }
 
-void watch_remove(struct watch *watch, int socket)
+void peer_watch_remove(struct peer_watch *watch, int socket)
 {
     epoll_ctl(watch->epoll_fd, EPOLL_CTL_DEL, socket, NULL);
     LOCK_SCOPE(&watch->mutex);

@@ -38,3 +38,9 @@ int error_prefix(struct error *err, const char *format, ...)
     snprintf(err->text + used, sizeof err->text - used, ": %s", rest);
     return -1;
 }
+
+int error_recode(struct error *err, enum error_code code)
+{
+    err->code = code;
+    return -1;
+}

@@ -66,4 +66,7 @@ int error_set_errno(struct error *err, enum error_code code, int errnum, const c
 /* Puts "<formatted>: " before the text of an error that is set already; its code stays. Returns -1. */
 int error_prefix(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Makes it a failure of another kind; the text stays. Returns -1. */
+int error_recode(struct error *err, enum error_code code);
+
 #endif

@@ -18,6 +18,59 @@ char *text_format(const char *format, ...)
     return text;
 }
 
+bool text_add(struct text_buffer *buffer, const void *data, size_t size)
+{
+    if (size >= buffer->room - buffer->size) {
+        size_t room = 2 * (buffer->size + size + 1);
+        char *larger = realloc(buffer->text, room);
+        if (!larger)
+            return false;
+        buffer->text = larger;
+        buffer->room = room;
+    }
+    if (size > 0)
+        memcpy(buffer->text + buffer->size, data, size);
+    buffer->size += size;
+    buffer->text[buffer->size] = '\0';
+    return true;
+}
+
+__attribute__((format(printf, 2, 0))) static void append_format(struct text_buffer *buffer,
+                                                                const char *format, va_list args)
+{
+    CLEANUP_FREE char *more = NULL;
+    int length = vasprintf(&more, format, args);
+    if (length < 0 || !text_add(buffer, more, (size_t)length))
+        abort();
+}
+
+void text_append(struct text_buffer *buffer, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    append_format(buffer, format, args);
+    va_end(args);
+}
+
+void text_join(struct text_buffer *list, const char *separator, const char *format, ...)
+{
+    va_list args;
+    if (list->size > 0)
+        text_append(list, "%s", separator);
+    va_start(args, format);
+    append_format(list, format, args);
+    va_end(args);
+}
+
+char *text_list(const char *const *words)
+{
+    struct text_buffer list = {0};
+    text_append(&list, "%s", "");
+    for (; *words; words++)
+        text_join(&list, ", ", "%s", *words);
+    return list.text;
+}
+
 char *text_copy(const char *text)
 {
     if (!text)

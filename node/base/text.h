@@ -1,4 +1,4 @@
-/* Small helpers for strings: formatted allocation, hex, bounded number parsing, growing buffers. */
+/* Small helpers for strings: formatted allocation, growing texts and lists, hex, bounded number parsing, UTF-8. */
 #ifndef BERTHOS_BASE_TEXT_H
 #define BERTHOS_BASE_TEXT_H
 
@@ -6,12 +6,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
+
 /* A new string made as printf does. Never NULL: the process ends when memory for a short text is gone.
  * *Owned*. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* A new copy of a string; never NULL. NULL gives NULL. *Owned*. */
 char *text_copy(const char *text);
+
+/* A text that grows. Starts as {0}; `text` is terminated, *owned*, and NULL until something was added. */
+struct text_buffer {
+    char *text;
+    size_t size, room; /* bytes without the terminator; that are allocated */
+};
+#define CLEANUP_TEXT CLEANUP(cleanup_text_buffer)
+static inline void cleanup_text_buffer(struct text_buffer *buffer)
+{
+    free(buffer->text);
+}
+
+/* Adds bytes as they are, none as well. False when memory for them is gone: then nothing was added. */
+bool text_add(struct text_buffer *buffer, const void *data, size_t size);
+
+/* Adds what printf makes. Memory as for text_format(). */
+void text_append(struct text_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same for the next item of a list: the separator comes before it unless it is the first. */
+void text_join(struct text_buffer *list, const char *separator, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* "a, b, c" from words ended by NULL. Never NULL. *Owned*. */
+char *text_list(const char *const *words);
 
 /* Writes 2 * size lower-case hex digits, without a terminator. */
 void text_hex(const void *data, size_t size, char *hex);

@@ -34,6 +34,16 @@ static void prefix_keeps_the_code(void **state)
     assert_string_equal(err.text, "node.toml:3:9: wrong type");
 }
 
+static void recode_keeps_the_text(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    error_set(&err, ERROR_TIMEOUT, "too slow");
+    assert_int_equal(error_recode(&err, ERROR_IMAGE), -1);
+    assert_int_equal(err.code, ERROR_IMAGE);
+    assert_string_equal(err.text, "too slow");
+}
+
 /* Texts from outside can be of any length: what does not fit is cut, and the terminator stays. */
 static void too_long_is_cut(void **state)
 {
@@ -56,6 +66,7 @@ int main(void)
         cmocka_unit_test(sets_code_and_sentence),
         cmocka_unit_test(puts_the_errno_at_the_end),
         cmocka_unit_test(prefix_keeps_the_code),
+        cmocka_unit_test(recode_keeps_the_text),
         cmocka_unit_test(too_long_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* base/text.h: UTF-8 as RFC 3629 has it, numbers without surprises. */
+/* base/text.h: UTF-8 as RFC 3629 has it, numbers without surprises, texts that grow. */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -115,6 +115,39 @@ static void prefixes_and_copies(void **state)
     assert_false(text_starts("qem", "qemu"));
 }
 
+static void growing(void **state)
+{
+    (void)state;
+    CLEANUP_TEXT struct text_buffer buffer = {0};
+    assert_null(buffer.text);
+    assert_true(text_add(&buffer, NULL, 0));
+    assert_string_equal(buffer.text, "");
+    for (int i = 0; i < 1000; i++) {
+        assert_true(text_add(&buffer, "a\0b", 3));
+        text_append(&buffer, "%03d", i);
+    }
+    assert_int_equal(buffer.size, 6000);
+    assert_memory_equal(buffer.text, "a\0b000a\0b001", 12);
+    assert_memory_equal(buffer.text + 5994, "a\0b999", 7); /* the terminator too */
+}
+
+static void lists(void **state)
+{
+    (void)state;
+    CLEANUP_TEXT struct text_buffer list = {0};
+    text_join(&list, "; ", "%d", 1);
+    assert_string_equal(list.text, "1");
+    text_join(&list, "; ", "%s", "two");
+    text_join(&list, "; ", "%s", "three");
+    assert_string_equal(list.text, "1; two; three");
+    CLEANUP_FREE char *none = text_list((const char *const[]){NULL});
+    CLEANUP_FREE char *one = text_list((const char *const[]){"a", NULL});
+    CLEANUP_FREE char *some = text_list((const char *const[]){"a", "b", "c", NULL});
+    assert_string_equal(none, "");
+    assert_string_equal(one, "a");
+    assert_string_equal(some, "a, b, c");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +156,8 @@ int main(void)
         cmocka_unit_test(integers),
         cmocka_unit_test(hex),
         cmocka_unit_test(prefixes_and_copies),
+        cmocka_unit_test(growing),
+        cmocka_unit_test(lists),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -115,8 +115,7 @@ int guest_destroy(struct hypervisor *hypervisor, const char *uuid, int64_t timeo
     CLEANUP_CALL struct uuid_state *state = new_uuid_state(uuid, NULL);
     if (hypervisor_call(hypervisor, "destroy the guest", destroy, state, timeout_ms, err) == 0)
         return 0;
-    err->code = ERROR_ENDING;
-    return -1;
+    return error_recode(err, ERROR_ENDING);
 }
 
 /* --- state ----------------------------------------------------------------------------------------- */

@@ -123,7 +123,7 @@ static int restore(virConnectPtr connection, void *state, struct error *err)
         return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot restore the guest from %s", given->file);
     CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, given->uuid, err);
     if (!domain) {
-        err->code = ERROR_GUEST_FAILED;
+        error_recode(err, ERROR_GUEST_FAILED);
         return error_prefix(err, "the guest stopped as soon as it was restored");
     }
     return started_read(domain, state, &given->out, err);
@@ -140,7 +140,7 @@ static char *xml_for(struct hypervisor *hypervisor, const struct guest_spec *spe
     CLEANUP_FREE char *xml = domain_xml_edit(state->out, spec, err);
     if (xml && domain_inspect(xml, spec, err) == 0)
         return TAKE(xml);
-    err->code = ERROR_GUEST_FAILED;
+    error_recode(err, ERROR_GUEST_FAILED);
     error_prefix(err, "the saved guest %s is not to be restored", file);
     return NULL;
 }

@@ -179,10 +179,8 @@ static int check_disk(const char *path, const json_t *kept, const char *cache_pa
     struct image_identity identity = image_identity_of(&info);
     if (cache_has(cache_path, &identity, sha256))
         return 0;
-    if (digest_file(fd, path, NULL, NULL, now, err) < 0) {
-        err->code = ERROR_IMAGE;
-        return -1;
-    }
+    if (digest_file(fd, path, NULL, NULL, now, err) < 0)
+        return error_recode(err, ERROR_IMAGE);
     if (strcmp(now, sha256) != 0)
         return error_set(err, ERROR_IMAGE,
                          "the golden disk %s has the sha256 %s, and had %s when it was kept", path, now,
@@ -206,7 +204,7 @@ static json_t *read_document(const char *path, struct error *err)
         error_set(err, ERROR_IMAGE, "its schema is not " SCHEMA);
     else if (document && document_keys(document, allowed, err) == 0)
         return TAKE(document);
-    err->code = ERROR_IMAGE;
+    error_recode(err, ERROR_IMAGE);
     error_prefix(err, "%s cannot be understood", path);
     return NULL;
 }

@@ -177,7 +177,7 @@ static int check_bytes(int fd, struct image_part *part, struct hashing *hashing,
     struct stat info;
     if (digest_file(fd, part->path, hashing->options->progress ? report_progress : NULL, hashing, sha256,
                     err) < 0) {
-        err->code = ERROR_IMAGE;
+        error_recode(err, ERROR_IMAGE);
         return fail(fault, IMAGE_FAULT_UNREADABLE);
     }
     hashing->before_bytes += part->size_bytes;

@@ -37,8 +37,8 @@ static int check_room(int fd, const char *path, int64_t disk_gib, struct error *
     return 0;
 }
 
-static int run_qemu_img(const char *path, const struct image *image, const char *golden, int64_t disk_gib,
-                        struct error *err)
+static int run_qemu_img(int fd, const char *path, const struct image *image, const char *golden,
+                        int64_t disk_gib, struct error *err)
 {
     uint64_t size = (uint64_t)disk_gib * GIB;
     if (size < image->virtual_size_bytes)
@@ -60,7 +60,9 @@ static int run_qemu_img(const char *path, const struct image *image, const char 
                                 NULL};
     if (process_run(argv, QEMU_IMG_TIMEOUT_MS, NULL, err) == 0)
         return 0;
-    err->code = strstr(err->text, strerror(ENOSPC)) ? ERROR_NO_CAPACITY : ERROR_INTERNAL;
+    /* qemu-img says in words alone why it failed: whether room is short now is asked once more */
+    struct error ignored = ERROR_INIT;
+    error_recode(err, check_room(fd, path, disk_gib, &ignored) < 0 ? ignored.code : ERROR_INTERNAL);
     return error_prefix(err, "cannot make the lease's disk %s", path);
 }
 
@@ -85,7 +87,7 @@ int overlay_create(const char *path, const struct image *image, const char *gold
                                errno, "cannot make the lease's disk %s", path);
     int result = check_room(fd, path, disk_gib, err);
     if (result == 0)
-        result = run_qemu_img(path, image, golden, disk_gib, err);
+        result = run_qemu_img(fd, path, image, golden, disk_gib, err);
     if (result == 0)
         result = give(fd, path, owner, err);
     if (result < 0)

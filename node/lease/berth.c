@@ -33,10 +33,8 @@ int berth_take_down(struct leases *leases, struct berth *berth, struct error *er
     if (guest_destroy(leases->options.hypervisor, berth->uuid, DESTROY_TIMEOUT_MS, err) < 0)
         return -1;
     fault_point("end.guest_gone");
-    if (overlay_remove(berth->overlay, err) < 0 || file_remove(berth->console_log, err) < 0) {
-        err->code = ERROR_ENDING;
-        return -1;
-    }
+    if (overlay_remove(berth->overlay, err) < 0 || file_remove(berth->console_log, err) < 0)
+        return error_recode(err, ERROR_ENDING);
     return 0;
 }
 
@@ -157,8 +155,7 @@ int berth_end(struct leases *leases, struct berth *berth, const char *id, enum l
     pthread_mutex_unlock(&berth->mutex);
     if (ended < 0) {
         log_error("lease", "%s cannot be ended yet: %s", id, err->text);
-        err->code = ERROR_ENDING;
-        return -1;
+        return error_recode(err, ERROR_ENDING);
     }
     hypervisor_release(leases->options.hypervisor);
     keeper_wake(leases); /* for the next guest */

@@ -202,6 +202,6 @@ int berth_bring_up(struct leases *leases, struct berth *berth, struct berth_gues
     log_console(berth);
     /* What the display or the image said about it is of no other use to the caller: the guest failed. */
     if (err->code != ERROR_NO_CAPACITY && err->code != ERROR_HYPERVISOR)
-        err->code = ERROR_GUEST_FAILED;
+        error_recode(err, ERROR_GUEST_FAILED);
     return -1;
 }

@@ -134,7 +134,7 @@ int journal_read(const struct journal *journal, const char *id, struct journal_r
     if (!document && err->code == ERROR_NOT_FOUND)
         return archive_find(journal, id, record, err);
     if (!document || journal_decode(document, record, err) < 0 || strcmp(record->id, id) != 0) {
-        err->code = ERROR_INTERNAL;
+        error_recode(err, ERROR_INTERNAL);
         return error_prefix(err, "the journal's document %s cannot be understood", path);
     }
     return 0;

@@ -153,7 +153,7 @@ int hand_settle(struct hand *hand, struct error *err);
 /* Gathers a key event; several are posted at a time. */
 int keyboard_send(struct hand *hand, uint16_t key, bool down, struct error *err);
 
-/* Modifiers (of enum action_modifier) go down in one order and come up in the opposite one. */
+/* Modifiers (of enum key_modifier) go down in one order and come up in the opposite one. */
 int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err);
 
 /*

@@ -9,8 +9,8 @@
 #define ENDS_PINGS 4
 #define IDLE_US    1000000 /* how long one sleeps at most for an answer that wakes */
 
-static const enum action_modifier modifier_order[] = {MODIFIER_CTRL, MODIFIER_ALT, MODIFIER_SHIFT,
-                                                      MODIFIER_SUPER};
+static const enum key_modifier modifier_order[] = {MODIFIER_CTRL, MODIFIER_ALT, MODIFIER_SHIFT,
+                                                   MODIFIER_SUPER};
 #define MODIFIER_KINDS (sizeof modifier_order / sizeof modifier_order[0])
 
 /* QEMU Extended Key Event with keysym 0: by scancode alone, so that no keymap is guessed. */
@@ -175,7 +175,7 @@ int keyboard_tap(struct hand *hand, uint16_t key, bool enters, struct error *err
 int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err)
 {
     for (size_t i = 0; i < MODIFIER_KINDS; i++) {
-        enum action_modifier modifier = modifier_order[down ? i : MODIFIER_KINDS - 1 - i];
+        enum key_modifier modifier = modifier_order[down ? i : MODIFIER_KINDS - 1 - i];
         if ((modifiers & modifier) && keyboard_send(hand, keys_of_modifier(modifier), down, err) < 0)
             return -1;
     }

@@ -129,7 +129,7 @@ static int perform_scroll(struct hand *hand, const struct action *action, struct
 
 /* --- the keyboard -------------------------------------------------------------------------------------- */
 
-static int press_chord(struct hand *hand, struct action_chord chord, struct error *err)
+static int press_chord(struct hand *hand, struct key_chord chord, struct error *err)
 {
     if (keyboard_modifiers(hand, chord.modifiers, true, err) < 0)
         return -1;
@@ -145,7 +145,7 @@ static int type_by_keys(struct hand *hand, const struct action *action, struct e
     size_t size = strlen(action->text), length;
     for (size_t at = 0; at < size; at += length) {
         uint32_t code_point;
-        struct action_chord chord;
+        struct key_chord chord;
         length = text_decode(action->text + at, size - at, &code_point);
         if (length == 0 || !keys_from_character(code_point, &chord))
             return error_set(err, ERROR_UNTYPABLE, "the text holds a character that cannot be typed exactly");

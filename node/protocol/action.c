@@ -6,7 +6,6 @@
 
 #include "base/document.h"
 #include "base/text.h"
-#include "protocol/key_names.h"
 
 #define COUNT(array)       (sizeof(array) / sizeof((array)[0]))
 #define COORDINATE_MAX     32767
@@ -235,7 +234,7 @@ static int check_text(const char *text, size_t size, struct action *action, stru
     size_t *characters = &action->characters;
     for (size_t at = 0; at < size; (*characters)++) {
         uint32_t code_point;
-        struct action_chord chord;
+        struct key_chord chord;
         size_t length = text_decode(text + at, size - at, &code_point);
         if (length == 0)
             return error_set(err, ERROR_BAD_REQUEST, "the field \"text\" is not UTF-8 at character %zu",
@@ -374,7 +373,7 @@ static size_t first_off_keys(const char *text, uint32_t *code_point)
 {
     size_t size = strlen(text), number = 0, length;
     for (size_t at = 0; at < size; at += length) {
-        struct action_chord chord;
+        struct key_chord chord;
         number++;
         length = text_decode(text + at, size - at, code_point);
         if (length == 0)

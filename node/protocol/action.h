@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "protocol/key_names.h"
 
 /* What the hands do in the end; several ops of the table may share a kind (double_click is a click of count
  * 2). */
@@ -30,8 +31,6 @@ enum action_kind {
 };
 
 enum action_button { BUTTON_LEFT = 0, BUTTON_MIDDLE, BUTTON_RIGHT, BUTTON_BACK, BUTTON_FORWARD };
-
-enum action_modifier { MODIFIER_SHIFT = 1, MODIFIER_CTRL = 2, MODIFIER_ALT = 4, MODIFIER_SUPER = 8 };
 
 /* What a wait waits for. */
 enum action_until { UNTIL_DURATION = 0, UNTIL_CHANGE, UNTIL_STILL };
@@ -68,13 +67,6 @@ struct action_region {
     int32_t x, y, width, height; /* pixels */
 };
 
-/* One key press: modifiers held around one key. The key is an evdev key code (linux/input-event-codes.h), or
- * 0 with a modifier alone. */
-struct action_chord {
-    unsigned modifiers; /* of enum action_modifier, in the order ctrl, alt, shift, super */
-    uint16_t key;
-};
-
 /* Strings and arrays are owned by the struct. Fields that an op does not have are zero. */
 struct action {
     enum action_kind kind;
@@ -91,7 +83,7 @@ struct action {
     size_t characters;   /* of text */
     enum action_via via; /* type */
     unsigned needs;      /* of enum action_need */
-    struct action_chord *keys;
+    struct key_chord *keys;
     size_t key_count;
     int repeat;          /* key, 1..100 */
     int64_t duration_ms; /* hold_key, wait */

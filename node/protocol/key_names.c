@@ -17,9 +17,9 @@ static const struct {
     {KEY_BACKSLASH, "\\zxcvbnm,./", "|ZXCVBNM<>?"},
 };
 
-bool keys_from_character(uint32_t code_point, struct action_chord *chord)
+bool keys_from_character(uint32_t code_point, struct key_chord *chord)
 {
-    struct action_chord found = {.modifiers = 0, .key = 0};
+    struct key_chord found = {.modifiers = 0, .key = 0};
     if (code_point == ' ')
         found.key = KEY_SPACE;
     else if (code_point == '\n')
@@ -45,7 +45,7 @@ bool keys_from_character(uint32_t code_point, struct action_chord *chord)
 
 static const struct {
     const char *name;
-    enum action_modifier modifier;
+    enum key_modifier modifier;
 } modifiers[] = {
     {"ctrl", MODIFIER_CTRL},        {"control", MODIFIER_CTRL},    {"Control_L", MODIFIER_CTRL},
     {"ControlLeft", MODIFIER_CTRL}, {"alt", MODIFIER_ALT},         {"Alt_L", MODIFIER_ALT},
@@ -193,7 +193,7 @@ unsigned keys_modifier(const char *name, size_t length)
     return 0;
 }
 
-uint16_t keys_of_modifier(enum action_modifier modifier)
+uint16_t keys_of_modifier(enum key_modifier modifier)
 {
     switch (modifier) {
     case MODIFIER_SHIFT:
@@ -230,7 +230,7 @@ static int parse_modifiers(const char *name, size_t length, unsigned *found, str
 }
 
 /* The one key of a chord, by character or name. */
-static int parse_key(const char *name, struct action_chord *chord, struct error *err)
+static int parse_key(const char *name, struct key_chord *chord, struct error *err)
 {
     uint32_t code_point;
     size_t size = strlen(name);
@@ -265,7 +265,7 @@ static int parse_key(const char *name, struct action_chord *chord, struct error 
                      name);
 }
 
-int keys_parse(const char *name, struct action_chord *chord, struct error *err)
+int keys_parse(const char *name, struct key_chord *chord, struct error *err)
 {
     size_t length = strlen(name);
     if (length == 0 || length > KEYS_NAME_MAX)
@@ -289,7 +289,7 @@ int keys_parse(const char *name, struct action_chord *chord, struct error *err)
     if (start == 1)
         return error_set(err, ERROR_BAD_REQUEST, "the chord \"%s\" begins with a separator", name);
 
-    struct action_chord key = {.modifiers = 0, .key = 0};
+    struct key_chord key = {.modifiers = 0, .key = 0};
     unsigned alone = keys_modifier(name + start, length - start);
     if (!alone && parse_key(name + start, &key, err) < 0)
         return -1;

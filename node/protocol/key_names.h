@@ -10,13 +10,21 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "protocol/action.h"
+
+enum key_modifier { MODIFIER_SHIFT = 1, MODIFIER_CTRL = 2, MODIFIER_ALT = 4, MODIFIER_SUPER = 8 };
+
+/* One key press: modifiers held around one key. The key is an evdev key code (linux/input-event-codes.h), or
+ * 0 with a modifier alone. */
+struct key_chord {
+    unsigned modifiers; /* of enum key_modifier, in the order ctrl, alt, shift, super */
+    uint16_t key;
+};
 
 /* Longest name of a chord, bytes. */
 #define KEYS_NAME_MAX 64
 
 /* The press that makes a character: printable ASCII, newline and tab. False for every other one. */
-bool keys_from_character(uint32_t code_point, struct action_chord *chord);
+bool keys_from_character(uint32_t code_point, struct key_chord *chord);
 
 /*
  * Reads "Return", "a", "ctrl+s", "ctrl++", "shift". Names in any case; X keysym names and the names people
@@ -24,12 +32,12 @@ bool keys_from_character(uint32_t code_point, struct action_chord *chord);
  * only where it is named. ERROR_BAD_REQUEST for an unknown name or a broken chord, ERROR_UNTYPABLE for a key
  * that is known but cannot be entered exactly.
  */
-int keys_parse(const char *name, struct action_chord *chord, struct error *err);
+int keys_parse(const char *name, struct key_chord *chord, struct error *err);
 
 /* The modifier of a name ("ctrl", "Control_L", "cmd"), or 0. */
 unsigned keys_modifier(const char *name, size_t length);
 
 /* The key code of one modifier. */
-uint16_t keys_of_modifier(enum action_modifier modifier);
+uint16_t keys_of_modifier(enum key_modifier modifier);
 
 #endif

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(name, data, size);
     name[size] = '\0';
 
-    struct action_chord chord = {.modifiers = 0, .key = 0}, again = chord;
+    struct key_chord chord = {.modifiers = 0, .key = 0}, again = chord;
     struct error err = ERROR_INIT;
     if (keys_parse(name, &chord, &err) < 0) {
         if ((err.code != ERROR_BAD_REQUEST && err.code != ERROR_UNTYPABLE) || err.text[0] == '\0')

@@ -121,7 +121,7 @@ static inline size_t read_typed(struct fake *fake, char *text, size_t size)
             shift = event.down;
         else if (event.down)
             for (uint32_t c = 1; c < 128 && length < size; c++) {
-                struct action_chord chord;
+                struct key_chord chord;
                 if (keys_from_character(c, &chord) && chord.key == event.code &&
                     (chord.modifiers == MODIFIER_SHIFT) == shift)
                     text[length++] = (char)c;

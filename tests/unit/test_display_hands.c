@@ -101,7 +101,7 @@ static void nothing_stays_down(void **state)
     /* A hold whose time is cut off by a deadline. */
     const struct action hold = {.kind = ACTION_HOLD_KEY,
                                 .op = "hold_key",
-                                .keys = &(struct action_chord){.modifiers = MODIFIER_CTRL, .key = KEY_A},
+                                .keys = &(struct key_chord){.modifiers = MODIFIER_CTRL, .key = KEY_A},
                                 .key_count = 1,
                                 .duration_ms = 60000};
     assert_int_equal(display_perform(display, &(struct display_request){&hold, 1, 0, 0}, NULL,

@@ -13,7 +13,7 @@ static void every_printable_character_has_its_key(void **state)
     (void)state;
     bool seen[2][256] = {{false}};
     for (uint32_t c = ' '; c < 0x7f; c++) {
-        struct action_chord chord;
+        struct key_chord chord;
         assert_true(keys_from_character(c, &chord));
         bool shift = chord.modifiers == MODIFIER_SHIFT;
         assert_true(shift || chord.modifiers == 0);
@@ -44,14 +44,14 @@ static void characters_are_where_they_belong(void **state)
         {'L', KEY_L, true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct action_chord chord;
+        struct key_chord chord;
         assert_true(keys_from_character(cases[i].character, &chord));
         assert_int_equal(chord.key, cases[i].key);
         assert_int_equal(chord.modifiers, cases[i].shift ? MODIFIER_SHIFT : 0);
     }
     const uint32_t none[] = {0, 1, '\r', '\b', 0x1b, 0x7f, 0x80, 0xa0, 0xe9, 0x20ac, 0x1f600, 0x10ffff};
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
-        struct action_chord chord;
+        struct key_chord chord;
         assert_false(keys_from_character(none[i], &chord));
     }
 }
@@ -97,7 +97,7 @@ static void names_and_chords(void **state)
         {"asciitilde", KEY_GRAVE, MODIFIER_SHIFT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct action_chord chord = {.modifiers = 99, .key = 99};
+        struct key_chord chord = {.modifiers = 99, .key = 99};
         struct error err = ERROR_INIT;
         assert_int_equal(keys_parse(cases[i].name, &chord, &err), 0);
         assert_int_equal(chord.key, cases[i].key);
@@ -133,7 +133,7 @@ static void what_is_no_key(void **state)
         {"\x01", ERROR_UNTYPABLE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct action_chord chord = {.modifiers = 7, .key = 7};
+        struct key_chord chord = {.modifiers = 7, .key = 7};
         struct error err = ERROR_INIT;
         assert_int_equal(keys_parse(cases[i].name, &chord, &err), -1);
         assert_int_equal(err.code, cases[i].code);
@@ -142,7 +142,7 @@ static void what_is_no_key(void **state)
     char longest[KEYS_NAME_MAX + 2];
     memset(longest, 'a', sizeof longest - 1);
     longest[sizeof longest - 1] = '\0';
-    struct action_chord chord;
+    struct key_chord chord;
     struct error err = ERROR_INIT;
     assert_int_equal(keys_parse(longest, &chord, &err), -1);
     assert_int_equal(err.code, ERROR_BAD_REQUEST);

@@ -97,9 +97,9 @@ void session_sleep_until(struct display *display, int64_t until_us)
 
 static void free_session(struct display *display)
 {
-    display_frame_release(display->frame);
+    frame_release(display->frame);
     hands_close(display);
-    display_frame_release(display->spare);
+    frame_release(display->spare);
     shots_close(display);
     cleanup_close(&display->socket_fd);
     cleanup_close(&display->control_fd);
@@ -168,7 +168,7 @@ static int await_session(struct display *display, int64_t deadline_ms, struct er
     return 0;
 }
 
-struct display *display_open(int fd, const struct display_assist *assist, struct holds *holds,
+struct display *display_open(int fd, const struct display_helper *assist, struct holds *holds,
                              int64_t timeout_ms, struct error *err)
 {
     int64_t deadline_ms = clock_deadline(timeout_ms);
@@ -215,8 +215,8 @@ void display_close(struct display *display)
     free_session(display);
 }
 
-struct display_frame *session_frame(struct display *display, int64_t since_ms, struct cancel *cancel,
-                                    int64_t deadline_ms, struct error *err)
+struct frame *session_frame(struct display *display, int64_t since_ms, struct cancel *cancel,
+                            int64_t deadline_ms, struct error *err)
 {
     int64_t began_ms = clock_monotonic_ms();
     for (;;) {
@@ -252,11 +252,11 @@ void session_stir(void *session)
     pthread_cond_broadcast(&display->developed);
 }
 
-struct display_frame *display_capture(struct display *display, int64_t deadline_ms, struct error *err)
+struct frame *display_capture(struct display *display, int64_t deadline_ms, struct error *err)
 {
     int64_t since_ms = clock_monotonic_ms() - FRESH_SLACK_MS;
     LOCK_SCOPE(&display->mutex);
-    struct display_frame *frame = session_frame(display, since_ms, NULL, deadline_ms, err);
+    struct frame *frame = session_frame(display, since_ms, NULL, deadline_ms, err);
     return frame ? frame_share(frame) : NULL;
 }
 
@@ -266,19 +266,19 @@ bool display_lost(struct display *display, struct error *err)
     return !display->ended && session_check(display, err) < 0;
 }
 
-struct display_frame *display_wait_drawn(struct display *display, uint32_t width, uint32_t height,
-                                         int64_t deadline_ms, struct error *err)
+struct frame *display_wait_drawn(struct display *display, uint32_t width, uint32_t height,
+                                 int64_t deadline_ms, struct error *err)
 {
     for (;;) {
-        CLEANUP_FRAME struct display_frame *frame = display_capture(display, deadline_ms, err);
+        CLEANUP_FRAME struct frame *frame = display_capture(display, deadline_ms, err);
         if (!frame)
             return NULL;
-        if (frame->width == width && frame->height == height && !display_frame_is_blank(frame))
+        if (frame->width == width && frame->height == height && !frame_is_blank(frame))
             return TAKE(frame);
         if (clock_left_ms(deadline_ms) == 0) {
             error_set(err, ERROR_GUEST_FAILED,
                       "the guest has drawn nothing at %ux%u by the deadline; its screen is %ux%u%s", width,
-                      height, frame->width, frame->height, display_frame_is_blank(frame) ? " and blank" : "");
+                      height, frame->width, frame->height, frame_is_blank(frame) ? " and blank" : "");
             return NULL;
         }
         if (watch_since(display, frame->sequence, deadline_ms, err) < 0)

@@ -25,7 +25,7 @@ struct display; /* opaque */
  * One picture of the screen. Pixels are 32 bits, little endian 0x00RRGGBB, rows without padding. Immutable;
  * shared by reference count.
  */
-struct display_frame {
+struct frame {
     int references;    /* private to display/ */
     uint64_t sequence; /* grows with each change of the screen; equal numbers are equal pixels */
     uint32_t width, height;
@@ -38,7 +38,7 @@ struct display_frame {
  * the thread that performs an action, block until their deadline (clock.h) at most, and may be NULL where the
  * guest has no such thing.
  */
-struct display_assist {
+struct display_helper {
     void *context;
 
     /* Returns 0 when the guest's kernel has taken every key event that QEMU gave it before the call. */
@@ -62,7 +62,7 @@ struct display_assist {
  * display_close() and may be NULL. timeout_ms bounds the handshake. NULL with ERROR_GUEST_FAILED. *Owned*:
  * display_close().
  */
-struct display *display_open(int fd, const struct display_assist *assist, struct holds *holds,
+struct display *display_open(int fd, const struct display_helper *assist, struct holds *holds,
                              int64_t timeout_ms, struct error *err);
 
 /*
@@ -90,19 +90,19 @@ bool display_lost(struct display *display, struct error *err);
 
 /*
  * A frame that shows everything the guest had drawn 100 ms before this call. Bounded: ERROR_GUEST_FAILED when
- * QEMU does not answer by the deadline. *Owned*: display_frame_release().
+ * QEMU does not answer by the deadline. *Owned*: frame_release().
  */
-struct display_frame *display_capture(struct display *display, int64_t deadline_ms, struct error *err);
-void display_frame_release(struct display_frame *frame);
-CLEANUP_DEFINE(display_frame, struct display_frame *, display_frame_release);
-#define CLEANUP_FRAME CLEANUP(cleanup_display_frame)
+struct frame *display_capture(struct display *display, int64_t deadline_ms, struct error *err);
+void frame_release(struct frame *frame);
+CLEANUP_DEFINE(frame, struct frame *, frame_release);
+#define CLEANUP_FRAME CLEANUP(cleanup_frame)
 
 /* Whether the frame shows one colour only. */
-bool display_frame_is_blank(const struct display_frame *frame);
+bool frame_is_blank(const struct frame *frame);
 
 /* Waits for a frame of width x height that is not blank. Errors as display_capture(). *Owned*. */
-struct display_frame *display_wait_drawn(struct display *display, uint32_t width, uint32_t height,
-                                         int64_t deadline_ms, struct error *err);
+struct frame *display_wait_drawn(struct display *display, uint32_t width, uint32_t height,
+                                 int64_t deadline_ms, struct error *err);
 
 /* Actions that are performed together. */
 struct display_request {

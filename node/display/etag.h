@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-#include "display/look.h"
 #include "display/picture.h"
+#include "display/screenshot.h"
 
 /* A secret that keys the names, so that nobody who draws can make two pictures of one name. *Owned*: free().
  */

@@ -4,14 +4,14 @@
 #include "display/canvas.h"
 #include "display/session.h"
 
-struct display_frame *frame_new(uint32_t width, uint32_t height)
+struct frame *frame_new(uint32_t width, uint32_t height)
 {
     size_t count, bytes;
     if (__builtin_mul_overflow((size_t)width, (size_t)height, &count) ||
         __builtin_mul_overflow(count, sizeof(uint32_t), &bytes) ||
-        __builtin_add_overflow(bytes, sizeof(struct display_frame), &bytes))
+        __builtin_add_overflow(bytes, sizeof(struct frame), &bytes))
         return NULL;
-    struct display_frame *frame = malloc(bytes);
+    struct frame *frame = malloc(bytes);
     if (!frame)
         return NULL;
     frame->references = 1;
@@ -20,26 +20,26 @@ struct display_frame *frame_new(uint32_t width, uint32_t height)
     return frame;
 }
 
-struct display_frame *frame_share(struct display_frame *frame)
+struct frame *frame_share(struct frame *frame)
 {
     __atomic_add_fetch(&frame->references, 1, __ATOMIC_RELAXED);
     return frame;
 }
 
-void display_frame_release(struct display_frame *frame)
+void frame_release(struct frame *frame)
 {
     if (frame && __atomic_sub_fetch(&frame->references, 1, __ATOMIC_ACQ_REL) == 0)
         free(frame);
 }
 
-struct display_frame *frame_retire(struct display_frame *frame)
+struct frame *frame_retire(struct frame *frame)
 {
     if (!frame)
         return NULL;
     /* Nobody can take another reference any more: one left is the caller's. */
     if (__atomic_load_n(&frame->references, __ATOMIC_ACQUIRE) == 1)
         return frame;
-    display_frame_release(frame);
+    frame_release(frame);
     return NULL;
 }
 
@@ -47,10 +47,10 @@ struct display_frame *frame_retire(struct display_frame *frame)
  * A frame to be filled, and which part of it does not hold the present pixels yet. The one before the last is
  * used again where nobody looks at it any more: then only what has changed since has to be copied.
  */
-static struct display_frame *take_frame(struct display *display, const struct canvas *canvas,
-                                        struct action_region *stale)
+static struct frame *take_frame(struct display *display, const struct canvas *canvas,
+                                struct action_region *stale)
 {
-    struct display_frame *frame;
+    struct frame *frame;
     *stale = (struct action_region){0, 0, (int32_t)canvas->width, (int32_t)canvas->height};
     {
         LOCK_SCOPE(&display->mutex);
@@ -61,15 +61,15 @@ static struct display_frame *take_frame(struct display *display, const struct ca
             return frame;
         }
     }
-    display_frame_release(frame);
+    frame_release(frame);
     return frame_new(canvas->width, canvas->height);
 }
 
-struct display_frame *frame_copy(struct display *display, const struct canvas *canvas, uint64_t sequence,
-                                 int64_t time_ms)
+struct frame *frame_copy(struct display *display, const struct canvas *canvas, uint64_t sequence,
+                         int64_t time_ms)
 {
     struct action_region stale;
-    struct display_frame *frame = take_frame(display, canvas, &stale);
+    struct frame *frame = take_frame(display, canvas, &stale);
     if (!frame)
         return NULL;
     frame->sequence = sequence;
@@ -81,7 +81,7 @@ struct display_frame *frame_copy(struct display *display, const struct canvas *c
     return frame;
 }
 
-bool display_frame_is_blank(const struct display_frame *frame)
+bool frame_is_blank(const struct frame *frame)
 {
     size_t count = (size_t)frame->width * frame->height;
     for (size_t i = 1; i < count; i++)

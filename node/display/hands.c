@@ -11,7 +11,7 @@
 #define RETRY_US   100000
 #define ECHO_MS    30000 /* how long QEMU may take over one message while it does say something */
 
-void hands_open(struct display *display, const struct display_assist *assist, struct holds *holds)
+void hands_open(struct display *display, const struct display_helper *assist, struct holds *holds)
 {
     struct hands *hands = &display->hands;
     if (assist)
@@ -141,7 +141,7 @@ int hand_await(struct hand *hand, uint64_t ping, struct error *err)
 /* Asks the agent until it answers. In slices that grow, so that a caller who goes away is noticed. */
 static int ask_agent(struct hand *hand, struct error *err)
 {
-    const struct display_assist *assist = &hand->display->hands.assist;
+    const struct display_helper *assist = &hand->display->hands.assist;
     int64_t until_ms = clock_deadline(CONFIRM_MS);
     for (int64_t slice_ms = 1000;; slice_ms += 1000) {
         struct error why = ERROR_INIT;

@@ -21,7 +21,7 @@
  * unproven; the rest of a ring is for what releases, and for viewers. The agent is asked on a thread of its
  * own while more keys go out, so typing does not wait for it. Keys and pointer are two devices, which the
  * guest reads in no set order: neither goes out while something of the other is unproven. Without an agent
- * (display_assist.confirm) what was delivered counts as taken.
+ * (display_helper.confirm) what was delivered counts as taken.
  *
  * A paused guest gets nothing: QEMU throws input away then. What is held down is released when it runs again.
  */
@@ -50,7 +50,7 @@ struct hands_turn {
 
 /* Part of struct display; its mutex guards all but what is set at opening. */
 struct hands {
-    struct display_assist assist; /* set at opening */
+    struct display_helper assist; /* set at opening */
     struct holds *holds;          /* set at opening; borrowed, or own_holds */
     struct holds *own_holds;      /* where the opener gave none */
     struct holder *holder;        /* set at opening; ours: what we hold down, and where we put the pointer */
@@ -103,7 +103,7 @@ struct hand {
 };
 
 /* Sets up and takes down what belongs to a session. */
-void hands_open(struct display *display, const struct display_assist *assist, struct holds *holds);
+void hands_open(struct display *display, const struct display_helper *assist, struct holds *holds);
 void hands_close(struct display *display);
 
 /*

@@ -22,7 +22,7 @@
 #define HELPER_MS           30000
 #define HELPER_CHARACTER_MS 50
 
-static const struct display_assist *assist_of(const struct hand *hand)
+static const struct display_helper *assist_of(const struct hand *hand)
 {
     return &hand->display->hands.assist;
 }
@@ -329,7 +329,7 @@ static int perform_one(struct hand *hand, const struct display_request *request,
 /* What the guest's helper can do. */
 static unsigned abilities(const struct hand *hand)
 {
-    const struct display_assist *assist = assist_of(hand);
+    const struct display_helper *assist = assist_of(hand);
     return (assist->type ? NEED_TYPIST : 0u) | (assist->click ? NEED_BUTTONS : 0u) |
            (assist->scroll ? NEED_WHEEL : 0u);
 }

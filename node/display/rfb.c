@@ -210,7 +210,7 @@ static bool ask_along(struct rfb *rfb)
 static bool publish(struct rfb *rfb)
 {
     struct display *display = rfb->display;
-    struct display_frame *frame = NULL;
+    struct frame *frame = NULL;
     /* Only this thread replaces the frame, so it may be looked at without the lock. */
     if (!display->frame || display->frame->sequence != rfb->sequence) {
         frame = frame_copy(display, &rfb->canvas, rfb->sequence, rfb->change_ms);
@@ -221,7 +221,7 @@ static bool publish(struct rfb *rfb)
     }
     LOCK_SCOPE(&display->mutex);
     if (frame) {
-        display_frame_release(display->spare);
+        frame_release(display->spare);
         display->spare = frame_retire(display->frame);
         display->frame = frame;
         shots_forget(display);

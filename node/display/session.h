@@ -76,12 +76,12 @@ struct display {
     uint64_t chased;        /* the thread sends another ping when the echo of this one comes; 0: none */
     uint64_t chaser;        /* that other one, once it is sent */
 
-    uint32_t width, height;      /* of the screen now */
-    uint64_t sequence;           /* of the pixels that the thread holds */
-    int64_t want_ms;             /* somebody waits for a frame at least this fresh */
-    struct display_frame *frame; /* the last one made; holds one reference */
-    struct display_frame *spare; /* the one before it, where nobody holds it; its pixels may be written */
-    int64_t frame_ms;            /* it shows everything drawn before this */
+    uint32_t width, height; /* of the screen now */
+    uint64_t sequence;      /* of the pixels that the thread holds */
+    int64_t want_ms;        /* somebody waits for a frame at least this fresh */
+    struct frame *frame;    /* the last one made; holds one reference */
+    struct frame *spare;    /* the one before it, where nobody holds it; its pixels may be written */
+    int64_t frame_ms;       /* it shows everything drawn before this */
 
     struct changes changes; /* what the thread has seen to change */
     int64_t seen_ms;        /* everything drawn before this has been seen */
@@ -139,8 +139,8 @@ void session_sleep_until(struct display *display, int64_t until_us);
 
 /* Waits for a frame that shows everything drawn before since_ms. The mutex is held. *Borrowed* until it is
  * let go. NULL with ERROR_CANCELLED or as display_capture(). */
-struct display_frame *session_frame(struct display *display, int64_t since_ms, struct cancel *cancel,
-                                    int64_t deadline_ms, struct error *err);
+struct frame *session_frame(struct display *display, int64_t since_ms, struct cancel *cancel,
+                            int64_t deadline_ms, struct error *err);
 
 /* Whether a caller has given up (cancel may be NULL); *err then says so. */
 bool session_cancelled(const struct cancel *cancel, struct error *err);
@@ -149,20 +149,20 @@ bool session_cancelled(const struct cancel *cancel, struct error *err);
 void session_stir(void *display);
 
 /* A frame without content and with one reference; NULL when memory is gone. *Owned*. */
-struct display_frame *frame_new(uint32_t width, uint32_t height);
+struct frame *frame_new(uint32_t width, uint32_t height);
 
 /* Another reference. */
-struct display_frame *frame_share(struct display_frame *frame);
+struct frame *frame_share(struct frame *frame);
 
 /* Gives up the session's reference to a frame (may be NULL). Returns the frame, now *owned* and writable,
  * when that was the last one, else NULL. */
-struct display_frame *frame_retire(struct display_frame *frame);
+struct frame *frame_retire(struct frame *frame);
 
 /* A frame of a canvas's pixels, whose sequence number and time are given; NULL when memory is gone. For the
  * thread, without the mutex. *Owned*. */
 struct canvas;
-struct display_frame *frame_copy(struct display *display, const struct canvas *canvas, uint64_t sequence,
-                                 int64_t time_ms);
+struct frame *frame_copy(struct display *display, const struct canvas *canvas, uint64_t sequence,
+                         int64_t time_ms);
 
 /* The pictures that are kept: set up, forgotten when the frame has changed (the mutex is held), freed. */
 void shots_open(struct display *display);

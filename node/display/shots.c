@@ -137,7 +137,7 @@ const struct shot *shot_find_named(struct display *display, const struct way *wa
 
 /* --- naming and developing: the mutex is held at the start and at the end, but not meanwhile -------- */
 
-static struct pixels part_of(const struct display_frame *frame, const struct action_region *region)
+static struct pixels part_of(const struct frame *frame, const struct action_region *region)
 {
     return (struct pixels){frame->pixels + (size_t)region->y * frame->width + region->x,
                            (uint32_t)region->width, (uint32_t)region->height, frame->width};
@@ -151,14 +151,14 @@ static struct shot *name_new(struct display *display, const struct way *way)
         abort();
     *shot = (struct shot){
         .references = 1, .sequence = display->frame->sequence, .way = *way, .state = SHOT_NAMING};
-    struct display_frame *frame = frame_share(display->frame);
+    struct frame *frame = frame_share(display->frame);
     keep(display, shot);
     trim(display);
     pthread_mutex_unlock(&display->mutex);
 
     struct pixels pixels = part_of(frame, &way->region);
     etag_of(display->secret, &pixels, way, sizeof *way, shot->etag);
-    display_frame_release(frame);
+    frame_release(frame);
 
     pthread_mutex_lock(&display->mutex);
     shot->state = SHOT_NAMED;
@@ -174,7 +174,7 @@ static int encode(const struct way *way, const struct pixels *pixels, struct enc
                : picture_png(pixels, &encoding->data, &encoding->size, err);
 }
 
-static int make(const struct way *way, const struct display_frame *frame, struct encoding *encoding,
+static int make(const struct way *way, const struct frame *frame, struct encoding *encoding,
                 struct error *err)
 {
     struct pixels pixels = part_of(frame, &way->region);
@@ -195,14 +195,14 @@ static void develop(struct display *display, struct shot *shot)
     if (!encoding)
         abort();
     encoding->references = 1;
-    struct display_frame *frame = frame_share(display->frame);
+    struct frame *frame = frame_share(display->frame);
     struct error err = ERROR_INIT;
     shot->state = SHOT_DEVELOPING;
     pthread_cond_broadcast(&display->developed);
     pthread_mutex_unlock(&display->mutex);
 
     int made = make(&shot->way, frame, encoding, &err);
-    display_frame_release(frame);
+    frame_release(frame);
 
     pthread_mutex_lock(&display->mutex);
     shot->state = made < 0 ? SHOT_FAILED : SHOT_DONE;
@@ -258,7 +258,7 @@ static struct shot *choose(struct display *display, struct shot *shot, const str
         return shot;
     shot_drop(shot); /* nobody develops it, and its pixels are gone */
     struct way way;
-    const struct display_frame *frame = session_frame(display, since_ms, cancel, deadline_ms, err);
+    const struct frame *frame = session_frame(display, since_ms, cancel, deadline_ms, err);
     if (!frame || way_of(request, frame->width, frame->height, &way, err) < 0)
         return NULL;
     shot = find(display, &way);

@@ -11,7 +11,7 @@
 #ifndef BERTHOS_DISPLAY_SHOTS_H
 #define BERTHOS_DISPLAY_SHOTS_H
 
-#include "display/look.h"
+#include "display/screenshot.h"
 #include "display/session.h"
 
 #define MAKERS_MAX 2
@@ -55,7 +55,7 @@ int way_of(const struct picture_request *request, uint32_t frame_width, uint32_t
 /*
  * A shot of what the request asks for that shows everything drawn before since_ms. It is SHOT_DONE, or only
  * named when the request's known_etag names it. The mutex is held, but let go meanwhile. *Owned*:
- * shot_drop(). NULL with an error as display_look().
+ * shot_drop(). NULL with an error as display_screenshot().
  */
 struct shot *shot_take(struct display *display, const struct picture_request *request, int64_t since_ms,
                        struct cancel *cancel, int64_t deadline_ms, struct error *err);

@@ -82,10 +82,10 @@ static int scroll(void *context, struct action_point at, int32_t dx, int64_t dea
                               (uint32_t)at.y, dx, deadline_ms, err);
 }
 
-struct display_assist berth_assist(struct leases *leases, struct berth *berth, bool helper)
+struct display_helper berth_assist(struct leases *leases, struct berth *berth, bool helper)
 {
     berth->assist = (struct berth_assist){leases, berth};
-    return (struct display_assist){
+    return (struct display_helper){
         .context = &berth->assist,
         .confirm = confirm,
         .type = helper ? type : NULL,

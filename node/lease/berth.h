@@ -273,7 +273,7 @@ void berth_leave_standing(struct leases *leases, struct berth *berth);
  * What the hands of the berth's display can ask of its guest through the agent; its context is the berth's.
  * helper: whether the image has the input helper.
  */
-struct display_assist berth_assist(struct leases *leases, struct berth *berth, bool helper);
+struct display_helper berth_assist(struct leases *leases, struct berth *berth, bool helper);
 
 /* The guest's CPUs stand (why: static) or run again (NULL): tells its display, and /v1/node. */
 void berth_set_paused(struct berth *berth, const char *why);

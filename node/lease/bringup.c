@@ -93,7 +93,7 @@ static int define(struct leases *leases, struct berth *berth, const struct berth
 struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
                                    struct error *err)
 {
-    struct display_assist assist = berth_assist(leases, berth, berth->record.helper);
+    struct display_helper assist = berth_assist(leases, berth, berth->record.helper);
     int left_ms = clock_left_ms(deadline_ms);
     int fd = guest_open_display(leases->options.hypervisor, berth->uuid,
                                 left_ms < LIBVIRT_TIMEOUT_MS ? left_ms : LIBVIRT_TIMEOUT_MS, err);
@@ -121,7 +121,7 @@ static struct display *open_drawn(struct leases *leases, struct berth *berth, co
     for (;;) {
         CLEANUP(cleanup_display)
         struct display *display = berth_open_display(leases, berth, deadline_ms, err);
-        CLEANUP_FRAME struct display_frame *drawn =
+        CLEANUP_FRAME struct frame *drawn =
             display
                 ? display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err)
                 : NULL;
@@ -149,7 +149,7 @@ static int wait_usable(struct leases *leases, struct berth *berth, const struct 
         return -1;
     if (berth_enter_phase(berth, "first frame", err) < 0)
         return -1;
-    CLEANUP_FRAME struct display_frame *fresh =
+    CLEANUP_FRAME struct frame *fresh =
         display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err);
     if (!fresh)
         return -1;

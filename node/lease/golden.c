@@ -105,7 +105,7 @@ static int wait_usable(struct leases *leases, struct berth *berth, const struct 
     /* its programs go on with the generators they were saved with, as every guest of this state would */
     if (image->input_helper && guest_renew(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
         return error_prefix(err, "the restored guest cannot be made one of its own");
-    CLEANUP_FRAME struct display_frame *fresh =
+    CLEANUP_FRAME struct frame *fresh =
         display_wait_drawn(guest->display, image->display_width, image->display_height, deadline_ms, err);
     return fresh ? 0 : -1;
 }

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "config/config.h"
-#include "display/look.h"
+#include "display/screenshot.h"
 #include "doctor/eligibility.h"
 #include "guest/hypervisor.h"
 #include "pairing/pairing.h"
@@ -97,7 +97,7 @@ int leases_end(struct leases *leases, const char *id, const struct pairing_grant
 int leases_receipt(struct leases *leases, const char *id, const struct pairing_grant *grant,
                    struct lease_receipt *receipt, struct error *err);
 
-/* A picture of the lease's screen; see display_look(). *Owned*: picture_release(). */
+/* A picture of the lease's screen; see display_screenshot(). *Owned*: picture_release(). */
 struct picture *leases_look(struct leases *leases, const char *id, const struct pairing_grant *grant,
                             const struct picture_request *request, struct cancel *cancel, struct error *err);
 

@@ -244,13 +244,10 @@ static int wake(struct leases *leases, struct berth *berth, const struct berth_g
         return -1;
     berth_set_paused(berth, NULL); /* the event may be late */
     fault_point("claim.resumed");
-    CLEANUP_FRAME struct display_frame *fresh =
-        display_capture(guest->display, clock_deadline(CLAIM_FRAME_MS), err);
+    CLEANUP_FRAME struct frame *fresh = display_capture(guest->display, clock_deadline(CLAIM_FRAME_MS), err);
     if (!fresh)
         return -1;
-    return display_frame_is_blank(fresh)
-               ? error_set(err, ERROR_GUEST_FAILED, "the prepared guest shows nothing")
-               : 0;
+    return frame_is_blank(fresh) ? error_set(err, ERROR_GUEST_FAILED, "the prepared guest shows nothing") : 0;
 }
 
 int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)

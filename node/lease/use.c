@@ -30,7 +30,7 @@ struct picture *leases_look(struct leases *leases, const char *id, const struct 
     struct berth *berth = use_display(leases, id, grant, &display, err);
     if (!berth)
         return NULL;
-    struct picture *picture = display_look(display, request, cancel, err);
+    struct picture *picture = display_screenshot(display, request, cancel, err);
     berth_leave_display(berth, display);
     return picture;
 }

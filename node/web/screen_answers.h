@@ -7,10 +7,11 @@
 
 #include "base/error.h"
 #include "display/display.h"
-#include "display/look.h"
+#include "display/screenshot.h"
 #include "web/exchange.h"
 
-/* Whose screen it is. The functions do what display_look(), display_perform() and display_changes() say. */
+/* Whose screen it is. The functions do what display_screenshot(), display_perform() and display_changes()
+ * say. */
 struct screen_target {
     void *context; /* borrowed, handed to each */
     struct picture *(*look)(void *context, const struct picture_request *request, struct cancel *cancel,

@@ -21,16 +21,16 @@ static inline struct display *open_good(struct fake *fake)
     return display;
 }
 
-static inline struct display_frame *capture_good(struct display *display)
+static inline struct frame *capture_good(struct display *display)
 {
     struct error err = ERROR_INIT;
-    struct display_frame *frame = display_capture(display, clock_deadline(5000), &err);
+    struct frame *frame = display_capture(display, clock_deadline(5000), &err);
     assert_string_equal(err.text, "");
     assert_non_null(frame);
     return frame;
 }
 
-static inline void assert_shows(const struct display_frame *frame, uint32_t seed, int width, int height)
+static inline void assert_shows(const struct frame *frame, uint32_t seed, int width, int height)
 {
     assert_int_equal(frame->width, width);
     assert_int_equal(frame->height, height);
@@ -101,9 +101,9 @@ static inline void *wait_for_frame(void *argument)
         waiter->result = perform(waiter->display, waiter->action, &outcome, &waiter->err);
         return NULL;
     }
-    struct display_frame *frame = display_capture(waiter->display, clock_deadline(20000), &waiter->err);
+    struct frame *frame = display_capture(waiter->display, clock_deadline(20000), &waiter->err);
     waiter->result = frame ? 0 : -1;
-    display_frame_release(frame);
+    frame_release(frame);
     return NULL;
 }
 

@@ -16,12 +16,12 @@ static void shows_what_is_drawn(void **state)
     for (uint32_t seed = 1; seed <= 40; seed++) {
         FAKE_SET(fake, seed, seed);
         clock_sleep_ms(65); /* past the slack: a frame of before would be too old */
-        struct display_frame *frame = capture_good(display);
+        struct frame *frame = capture_good(display);
         assert_shows(frame, seed, WIDTH, HEIGHT);
         assert_true(frame->sequence > last);
-        assert_false(display_frame_is_blank(frame));
+        assert_false(frame_is_blank(frame));
         last = frame->sequence;
-        display_frame_release(frame);
+        frame_release(frame);
     }
     display_close(display);
     fake_stop(fake);
@@ -32,20 +32,20 @@ static void shares_a_frame_that_did_not_change(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    struct display_frame *first = capture_good(display);
+    struct frame *first = capture_good(display);
     clock_sleep_ms(80);
-    struct display_frame *second = capture_good(display);
+    struct frame *second = capture_good(display);
     assert_ptr_equal(first, second);
     FAKE_SET(fake, seed, 2);
     clock_sleep_ms(80);
-    struct display_frame *third = capture_good(display);
+    struct frame *third = capture_good(display);
     assert_ptr_not_equal(first, third);
     assert_shows(first, 1, WIDTH, HEIGHT); /* a frame that is held never changes */
     display_close(display);
     assert_shows(third, 2, WIDTH, HEIGHT);
-    display_frame_release(first);
-    display_frame_release(second);
-    display_frame_release(third);
+    frame_release(first);
+    frame_release(second);
+    frame_release(third);
     fake_stop(fake);
 }
 
@@ -65,9 +65,9 @@ static void follows_sizes_without_a_torn_frame(void **state)
         pthread_mutex_unlock(&fake->mutex);
         fake_wake(fake);
         clock_sleep_ms(40); /* in the middle of the two halves */
-        struct display_frame *frame = capture_good(display);
+        struct frame *frame = capture_good(display);
         assert_shows(frame, 100 + i, sizes[i][0], sizes[i][1]);
-        display_frame_release(frame);
+        frame_release(frame);
     }
     display_close(display);
     fake_stop(fake);
@@ -78,7 +78,7 @@ static void a_silent_server_is_an_error_in_time(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    display_frame_release(capture_good(display));
+    frame_release(capture_good(display));
     FAKE_SET(fake, mute, true);
     clock_sleep_ms(80);
     struct error err = ERROR_INIT;
@@ -87,7 +87,7 @@ static void a_silent_server_is_an_error_in_time(void **state)
     assert_in_range(clock_monotonic_ms() - began, 150, 2000);
     assert_int_equal(err.code, ERROR_GUEST_FAILED);
     FAKE_SET(fake, mute, false); /* a moment of silence does not end the session */
-    display_frame_release(capture_good(display));
+    frame_release(capture_good(display));
 
     FAKE_SET(fake, mute, true); /* a long one does, and every call after it fails at once */
     clock_sleep_ms(80);
@@ -106,7 +106,7 @@ static void a_cut_frame_wakes_all(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    display_frame_release(capture_good(display));
+    frame_release(capture_good(display));
     FAKE_SET(fake, cut_short, true);
     FAKE_SET(fake, seed, 2);
     clock_sleep_ms(80);
@@ -149,7 +149,7 @@ static void shutdown_wakes_and_refuses(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    display_frame_release(capture_good(display));
+    frame_release(capture_good(display));
     FAKE_SET(fake, mute, true);
     clock_sleep_ms(80);
     pthread_t thread;
@@ -206,10 +206,10 @@ static void waits_until_drawn(void **state)
     fake->resize = true;
     pthread_mutex_unlock(&fake->mutex);
     fake_wake(fake);
-    struct display_frame *frame = display_wait_drawn(display, WIDTH, HEIGHT, clock_deadline(5000), &err);
+    struct frame *frame = display_wait_drawn(display, WIDTH, HEIGHT, clock_deadline(5000), &err);
     assert_non_null(frame);
     assert_shows(frame, 1, WIDTH, HEIGHT);
-    display_frame_release(frame);
+    frame_release(frame);
     display_close(display);
     fake_stop(fake);
 }
@@ -230,7 +230,7 @@ static void high_descriptors_and_silence(void **state)
     }
     struct display *display = open_good(fake);
     assert_true(fcntl(high, F_GETFD) < 0);
-    display_frame_release(capture_good(display));
+    frame_release(capture_good(display));
     clock_sleep_ms(100);
     pthread_mutex_lock(&fake->mutex);
     size_t before = fake->messages;

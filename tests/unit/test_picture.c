@@ -11,9 +11,9 @@
 #include "display/display.h"
 #include "display/picture.h"
 
-static struct display_frame *make_frame(uint32_t width, uint32_t height, bool noise)
+static struct frame *make_frame(uint32_t width, uint32_t height, bool noise)
 {
-    struct display_frame *frame = calloc(1, sizeof *frame + (size_t)width * height * 4);
+    struct frame *frame = calloc(1, sizeof *frame + (size_t)width * height * 4);
     assert_non_null(frame);
     frame->references = 1;
     frame->width = width;
@@ -24,7 +24,7 @@ static struct display_frame *make_frame(uint32_t width, uint32_t height, bool no
     return frame;
 }
 
-static struct pixels whole(const struct display_frame *frame)
+static struct pixels whole(const struct frame *frame)
 {
     return (struct pixels){frame->pixels, frame->width, frame->height, frame->width};
 }
@@ -34,7 +34,7 @@ static void a_png_is_exact(void **state)
     (void)state;
     const uint32_t sizes[][2] = {{1, 1}, {17, 3}, {1366, 50}, {300, 200}};
     for (size_t i = 0; i < 8; i++) {
-        struct display_frame *frame = make_frame(sizes[i / 2][0], sizes[i / 2][1], i % 2);
+        struct frame *frame = make_frame(sizes[i / 2][0], sizes[i / 2][1], i % 2);
         struct pixels all = whole(frame);
         unsigned char *data;
         size_t size;
@@ -52,14 +52,14 @@ static void a_png_is_exact(void **state)
             assert_int_equal(pixels[k], frame->pixels[k] | 0xff000000u);
         free(pixels);
         free(data);
-        display_frame_release(frame);
+        frame_release(frame);
     }
 }
 
 static void a_jpeg_is_close(void **state)
 {
     (void)state;
-    struct display_frame *frame = make_frame(256, 100, false);
+    struct frame *frame = make_frame(256, 100, false);
     struct pixels all = whole(frame);
     size_t sizes[2];
     const int qualities[] = {10, 95};
@@ -93,13 +93,13 @@ static void a_jpeg_is_close(void **state)
         free(data);
     }
     assert_true(sizes[0] < sizes[1]);
-    display_frame_release(frame);
+    frame_release(frame);
 }
 
 static void what_a_library_refuses_is_an_error(void **state)
 {
     (void)state;
-    struct display_frame *frame = make_frame(1, 1, false);
+    struct frame *frame = make_frame(1, 1, false);
     struct pixels all = whole(frame);
     all.width = all.height = 0;
     unsigned char *data = NULL;
@@ -111,20 +111,20 @@ static void what_a_library_refuses_is_an_error(void **state)
     assert_int_equal(picture_jpeg(&all, 80, &data, &size, &err), -1);
     assert_int_equal(err.code, ERROR_INTERNAL);
     assert_null(data);
-    display_frame_release(frame);
+    frame_release(frame);
 }
 
 static void blank_is_one_colour(void **state)
 {
     (void)state;
-    struct display_frame *frame = make_frame(40, 30, false);
-    assert_false(display_frame_is_blank(frame));
+    struct frame *frame = make_frame(40, 30, false);
+    assert_false(frame_is_blank(frame));
     for (uint32_t i = 0; i < 40 * 30; i++)
         frame->pixels[i] = 0x123456;
-    assert_true(display_frame_is_blank(frame));
+    assert_true(frame_is_blank(frame));
     frame->pixels[40 * 30 - 1] ^= 1;
-    assert_false(display_frame_is_blank(frame));
-    display_frame_release(frame);
+    assert_false(frame_is_blank(frame));
+    frame_release(frame);
 }
 
 int main(void)

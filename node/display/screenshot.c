@@ -1,4 +1,4 @@
-#include "display/look.h"
+#include "display/screenshot.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -78,8 +78,8 @@ static struct picture *look(struct display *display, const struct picture_reques
     return picture;
 }
 
-struct picture *display_look(struct display *display, const struct picture_request *request,
-                             struct cancel *cancel, struct error *err)
+struct picture *display_screenshot(struct display *display, const struct picture_request *request,
+                                   struct cancel *cancel, struct error *err)
 {
     cancel_listen(cancel, session_stir, display);
     struct picture *picture = look(display, request, cancel, err);

@@ -5,8 +5,8 @@
  * digest, so equal pixels have equal names for the life of the session and nobody outside can make two that
  * collide.
  */
-#ifndef BERTHOS_DISPLAY_LOOK_H
-#define BERTHOS_DISPLAY_LOOK_H
+#ifndef BERTHOS_DISPLAY_SCREENSHOT_H
+#define BERTHOS_DISPLAY_SCREENSHOT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -55,8 +55,8 @@ struct picture {
  * NULL. NULL with ERROR_BAD_REQUEST, ERROR_CANCELLED, ERROR_GUEST_FAILED, ERROR_NOT_FOUND or ERROR_INTERNAL.
  * *Owned*: picture_release().
  */
-struct picture *display_look(struct display *display, const struct picture_request *request,
-                             struct cancel *cancel, struct error *err);
+struct picture *display_screenshot(struct display *display, const struct picture_request *request,
+                                   struct cancel *cancel, struct error *err);
 void picture_release(struct picture *picture);
 CLEANUP_DEFINE(picture, struct picture *, picture_release);
 #define CLEANUP_PICTURE CLEANUP(cleanup_picture)

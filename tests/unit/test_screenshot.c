@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "display/look.h"
+#include "display/screenshot.h"
 #include "fake_rfb.h"
 #include "protocol/action.h"
 
@@ -25,10 +25,10 @@ static struct display *open_good(struct fake *fake)
     return display;
 }
 
-static struct picture *look_good(struct display *display, const struct picture_request *request)
+static struct picture *screenshot_good(struct display *display, const struct picture_request *request)
 {
     struct error err = ERROR_INIT;
-    struct picture *picture = display_look(display, request, NULL, &err);
+    struct picture *picture = display_screenshot(display, request, NULL, &err);
     assert_string_equal(err.text, "");
     assert_non_null(picture);
     return picture;
@@ -70,7 +70,7 @@ static void shows_all_and_parts(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    struct picture *picture = look_good(display, &plain);
+    struct picture *picture = screenshot_good(display, &plain);
     assert_shows(picture, 1, (struct fake_patch){0});
     assert_int_equal(picture->frame_width, WIDTH);
     assert_int_equal(picture->frame_height, HEIGHT);
@@ -83,7 +83,7 @@ static void shows_all_and_parts(void **state)
         struct picture_request request = plain;
         request.has_region = true;
         request.region = regions[i];
-        picture = look_good(display, &request);
+        picture = screenshot_good(display, &request);
         assert_int_equal(picture->width, regions[i].width);
         assert_int_equal(picture->height, regions[i].height);
         assert_shows(picture, 1, (struct fake_patch){0});
@@ -96,7 +96,7 @@ static void shows_all_and_parts(void **state)
         struct error err = ERROR_INIT;
         request.has_region = true;
         request.region = outside[i];
-        assert_null(display_look(display, &request, NULL, &err));
+        assert_null(display_screenshot(display, &request, NULL, &err));
         assert_int_equal(err.code, ERROR_BAD_REQUEST);
         assert_non_null(strstr(err.text, "200x120"));
     }
@@ -111,7 +111,7 @@ static void makes_pictures_smaller(void **state)
     struct display *display = open_good(fake);
     struct picture_request request = plain;
     request.max_edge = 100;
-    struct picture *picture = look_good(display, &request);
+    struct picture *picture = screenshot_good(display, &request);
     assert_int_equal(picture->width, 100);
     assert_int_equal(picture->height, 60);
     assert_true(picture->scale == 0.5);
@@ -129,7 +129,7 @@ static void makes_pictures_smaller(void **state)
     request.has_region = true;
     request.region = (struct action_region){10, 10, 50, 80};
     request.max_edge = 1000;
-    picture = look_good(display, &request); /* never made larger */
+    picture = screenshot_good(display, &request); /* never made larger */
     assert_int_equal(picture->width, 50);
     assert_true(picture->scale == 1);
     picture_release(picture);
@@ -143,14 +143,14 @@ static void a_name_is_of_what_is_shown(void **state)
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct picture_request request = plain, part = plain;
-    struct picture *first = look_good(display, &request);
+    struct picture *first = screenshot_good(display, &request);
     part.has_region = true;
     part.region = (struct action_region){100, 50, 20, 20};
-    struct picture *corner = look_good(display, &part);
+    struct picture *corner = screenshot_good(display, &part);
     assert_string_not_equal(first->etag, corner->etag);
     struct picture_request jpeg = plain;
     jpeg.format = PICTURE_JPEG;
-    struct picture *other = look_good(display, &jpeg);
+    struct picture *other = screenshot_good(display, &jpeg);
     assert_string_equal(other->mime, "image/jpeg");
     assert_string_not_equal(first->etag, other->etag);
     picture_release(other);
@@ -158,7 +158,7 @@ static void a_name_is_of_what_is_shown(void **state)
     char list[200];
     snprintf(list, sizeof list, "\"nothing\", %s", first->etag);
     request.known_etag = list;
-    struct picture *known = look_good(display, &request);
+    struct picture *known = screenshot_good(display, &request);
     assert_true(known->known);
     assert_null(known->data);
     assert_int_equal(known->frame_width, WIDTH);
@@ -167,18 +167,18 @@ static void a_name_is_of_what_is_shown(void **state)
 
     set_patch(fake, 0, 0, 10, 10, 7); /* elsewhere than the part */
     clock_sleep_ms(80);
-    struct picture *second = look_good(display, &request);
+    struct picture *second = screenshot_good(display, &request);
     assert_false(second->known);
     assert_string_not_equal(first->etag, second->etag);
     assert_shows(second, 1, fake->patch);
-    struct picture *again = look_good(display, &part);
+    struct picture *again = screenshot_good(display, &part);
     assert_string_equal(again->etag, corner->etag);
     picture_release(again);
     picture_release(second);
 
     set_patch(fake, 0, 0, 10, 10, 1); /* as it was */
     clock_sleep_ms(80);
-    known = look_good(display, &request);
+    known = screenshot_good(display, &request);
     assert_true(known->known);
     picture_release(known);
     picture_release(corner);
@@ -192,15 +192,15 @@ static void the_same_picture_is_made_once(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    struct picture *first = look_good(display, &plain), *second = look_good(display, &plain);
+    struct picture *first = screenshot_good(display, &plain), *second = screenshot_good(display, &plain);
     assert_ptr_equal(first->data, second->data);
     picture_release(first);
     clock_sleep_ms(80); /* another fence, the same pixels */
-    first = look_good(display, &plain);
+    first = screenshot_good(display, &plain);
     assert_ptr_equal(first->data, second->data);
     FAKE_SET(fake, seed, 2);
     clock_sleep_ms(80);
-    struct picture *third = look_good(display, &plain);
+    struct picture *third = screenshot_good(display, &plain);
     assert_ptr_not_equal(first->data, third->data);
     assert_shows(first, 1, (struct fake_patch){0}); /* what is held does not change */
     picture_release(first);
@@ -225,7 +225,7 @@ struct caller {
 static void *call(void *argument)
 {
     struct caller *caller = argument;
-    caller->picture = display_look(caller->display, &caller->request, caller->cancel, &caller->err);
+    caller->picture = display_screenshot(caller->display, &caller->request, caller->cancel, &caller->err);
     caller->ended_ms = clock_monotonic_ms();
     return NULL;
 }
@@ -284,7 +284,7 @@ static void waits_until_it_is_still(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    picture_release(look_good(display, &plain));
+    picture_release(screenshot_good(display, &plain));
     struct caller caller = {.display = display, .request = plain};
     caller.request.settle_ms = 300;
     pthread_create(&caller.thread, NULL, call, &caller);
@@ -307,7 +307,7 @@ static void waits_until_it_is_still(void **state)
     struct picture_request request = plain;
     request.settle_ms = 300;
     int64_t began_ms = clock_monotonic_ms();
-    struct picture *picture = look_good(display, &request);
+    struct picture *picture = screenshot_good(display, &request);
     assert_true(picture->still);
     assert_in_range(clock_monotonic_ms() - began_ms, 0, 200);
     picture_release(picture);
@@ -330,7 +330,7 @@ static void a_restless_screen_is_shown_as_it_is(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    picture_release(look_good(display, &plain));
+    picture_release(screenshot_good(display, &plain));
     pthread_t thread;
     pthread_create(&thread, NULL, change_for_ever, fake);
     clock_sleep_ms(100);
@@ -338,14 +338,14 @@ static void a_restless_screen_is_shown_as_it_is(void **state)
     request.settle_ms = 300;
     request.timeout_ms = 500;
     int64_t began_ms = clock_monotonic_ms();
-    struct picture *picture = look_good(display, &request);
+    struct picture *picture = screenshot_good(display, &request);
     assert_false(picture->still);
     assert_in_range(clock_monotonic_ms() - began_ms, 450, 1000);
     picture_release(picture);
     request.has_region = true; /* another part of it is still */
     request.region = (struct action_region){0, 0, 100, 120};
     request.settle_ms = 100;
-    picture = look_good(display, &request);
+    picture = screenshot_good(display, &request);
     assert_true(picture->still);
     picture_release(picture);
     pthread_join(thread, NULL);
@@ -358,7 +358,7 @@ static void who_has_gone_waits_no_longer(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    picture_release(look_good(display, &plain));
+    picture_release(screenshot_good(display, &plain));
     for (int round = 0; round < 2; round++) {
         struct caller caller = {.display = display, .request = plain, .cancel = cancel_new()};
         if (round == 0)
@@ -400,7 +400,7 @@ static void tells_what_changed(void **state)
     (void)state;
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    picture_release(look_good(display, &plain));
+    picture_release(screenshot_good(display, &plain));
     struct display_changes changes;
     struct display_outcome outcome;
     display_changes(display, 0, &changes);
@@ -440,7 +440,7 @@ static void a_wait_is_for_its_region(void **state)
     struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct display_outcome outcome;
-    picture_release(look_good(display, &plain));
+    picture_release(screenshot_good(display, &plain));
     pthread_t thread;
     pthread_create(&thread, NULL, change_for_ever, fake); /* at 100, 60 */
     pthread_mutex_lock(&fake->mutex);

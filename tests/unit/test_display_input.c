@@ -164,9 +164,9 @@ static void actions_take_turns(void **state)
     }
     FAKE_SET(fake, seed, 9);
     clock_sleep_ms(70);
-    struct display_frame *frame = capture_good(display);
+    struct frame *frame = capture_good(display);
     assert_shows(frame, 9, WIDTH, HEIGHT);
-    display_frame_release(frame);
+    frame_release(frame);
     assert_true(events_of(fake) < 80); /* they were still at it */
     for (int i = 0; i < 3; i++) {
         pthread_join(threads[i], NULL);
@@ -249,7 +249,7 @@ static int fake_scroll(void *context, struct action_point at, int32_t dx, int64_
 static struct display *open_guest(struct fake_guest *guest, struct holds *holds)
 {
     struct error err = ERROR_INIT;
-    struct display_assist assist = {guest, fake_confirm, fake_type, fake_click, fake_scroll};
+    struct display_helper assist = {guest, fake_confirm, fake_type, fake_click, fake_scroll};
     guest->fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = display_open(guest->fake->client_fd, &assist, holds, 5000, &err);
     assert_string_equal(err.text, "");
@@ -488,7 +488,7 @@ static void a_paused_guest_gets_nothing(void **state)
     }
     perform_good(display, "{\"op\":\"wait\",\"duration_ms\":50}");
     perform_good(display, "{\"op\":\"cursor_position\"}");
-    display_frame_release(capture_good(display));
+    frame_release(capture_good(display));
     assert_int_equal(events_of(guest.fake), before);
     display_set_paused(display, NULL);
     perform_good(display, "{\"op\":\"move\",\"x\":7,\"y\":7}");

@@ -9,7 +9,7 @@
 static void types_every_character(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     char text[98], got[200];
     for (int i = 0; i < 95; i++)
@@ -30,14 +30,12 @@ static void types_every_character(void **state)
     assert_released(fake);
     free(line);
     json_decref(document);
-    display_close(display);
-    fake_stop(fake);
 }
 
 static void clicks_move_first(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(1280, 800, FAKE_FINE);
+    struct fake *fake = start_fake(1280, 800, FAKE_FINE);
     struct display *display = open_good(fake);
     const int corners[][2] = {{0, 0}, {1279, 0}, {0, 799}, {1279, 799}};
     for (int i = 0; i < 4; i++) {
@@ -61,15 +59,13 @@ static void clicks_move_first(void **state)
     assert_int_equal(err.code, ERROR_BAD_REQUEST);
     assert_int_equal(events_of(fake), before);
     assert_int_equal(outcome.pointer_x, 1279);
-    display_close(display);
-    fake_stop(fake);
 }
 
 /* The pixel that a guest computes from QEMU's 15 bits, rounded, is the one that was asked for. */
 static void every_column_is_reached(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(1366, 64, FAKE_FINE);
+    struct fake *fake = start_fake(1366, 64, FAKE_FINE);
     struct display *display = open_good(fake);
     struct action *moves = calloc(1366, sizeof *moves);
     for (int x = 0; x < 1366; x++)
@@ -86,14 +82,12 @@ static void every_column_is_reached(void **state)
         assert_int_equal((int)((double)bits * 1366 / 32768 + 0.5), x);
     }
     free(moves);
-    display_close(display);
-    fake_stop(fake);
 }
 
 static void nothing_stays_down(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct error err = ERROR_INIT;
     struct display_outcome outcome;
@@ -121,45 +115,39 @@ static void nothing_stays_down(void **state)
 
     /* The end of the session, in the middle of a hold and with a button down. */
     perform_good(display, "{\"op\":\"mouse_down\",\"button\":\"right\"}");
-    pthread_t thread;
-    struct waiter waiter = {.display = display,
-                            .action =
-                                "{\"op\":\"hold_key\",\"keys\":[\"shift\",\"b\"],\"duration_ms\":60000}"};
-    pthread_create(&thread, NULL, wait_for_frame, &waiter);
+    struct waiter *waiter = start_waiter(
+        display, "{\"op\":\"hold_key\",\"keys\":[\"shift\",\"b\"],\"duration_ms\":60000}", false);
     clock_sleep_ms(150);
     display_shutdown(display);
-    pthread_join(thread, NULL);
-    assert_int_equal(waiter.err.code, ERROR_NOT_FOUND);
-    display_close(display);
+    join_waiter(waiter);
+    assert_int_equal(waiter->err.code, ERROR_NOT_FOUND);
+    end_now(display);
     assert_released(fake);
-    fake_stop(fake);
 }
 
 static void a_close_releases_buttons(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     perform_good(display, "{\"op\":\"mouse_down\",\"x\":5,\"y\":6,\"button\":\"middle\"}");
-    display_close(display);
+    end_now(display);
     assert_int_equal(fake->events[fake->event_count - 1].mask, 0);
     assert_int_equal(fake->events[fake->event_count - 1].x, 5);
-    fake_stop(fake);
 }
 
 /* Two callers: their actions do not mix, and looking goes on meanwhile. */
 static void actions_take_turns(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    struct waiter waiters[3] = {
-        {.display = display, .action = "{\"op\":\"type\",\"text\":\"aaaaaaaaaaaaaaaaaaaa\"}"},
-        {.display = display, .action = "{\"op\":\"type\",\"text\":\"bbbbbbbbbbbbbbbbbbbb\"}"},
-        {.display = display, .action = "{\"op\":\"click\",\"x\":3,\"y\":4}"}};
-    pthread_t threads[3];
+    const char *actions[] = {"{\"op\":\"type\",\"text\":\"aaaaaaaaaaaaaaaaaaaa\"}",
+                             "{\"op\":\"type\",\"text\":\"bbbbbbbbbbbbbbbbbbbb\"}",
+                             "{\"op\":\"click\",\"x\":3,\"y\":4}"};
+    struct waiter *waiters[3];
     for (int i = 0; i < 3; i++) {
-        pthread_create(&threads[i], NULL, wait_for_frame, &waiters[i]);
+        waiters[i] = start_waiter(display, actions[i], false);
         clock_sleep_ms(20);
     }
     FAKE_SET(fake, seed, 9);
@@ -169,8 +157,8 @@ static void actions_take_turns(void **state)
     frame_release(frame);
     assert_true(events_of(fake) < 80); /* they were still at it */
     for (int i = 0; i < 3; i++) {
-        pthread_join(threads[i], NULL);
-        assert_int_equal(waiters[i].result, 0);
+        join_waiter(waiters[i]);
+        assert_int_equal(waiters[i]->result, 0);
     }
     char text[100];
     assert_int_equal(read_typed(fake, text, sizeof text), 40);
@@ -178,8 +166,6 @@ static void actions_take_turns(void **state)
     assert_int_equal(fake->event_count, 83);
     for (size_t i = 0; i < 83; i++)
         assert_int_equal(fake->events[i].kind, i < 80 ? 'k' : 'p');
-    display_close(display);
-    fake_stop(fake);
 }
 
 /* --- the guest's agent and helper, as the hands see them ---------------------------------------------- */
@@ -248,17 +234,26 @@ static int fake_scroll(void *context, struct action_point at, int32_t dx, int64_
 
 static struct display *open_guest(struct fake_guest *guest, struct holds *holds)
 {
-    struct error err = ERROR_INIT;
-    struct display_helper assist = {guest, fake_confirm, fake_type, fake_click, fake_scroll};
-    guest->fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
-    struct display *display = display_open(guest->fake->client_fd, &assist, holds, 5000, &err);
-    assert_string_equal(err.text, "");
-    return display;
+    struct display_helper helper = {guest, fake_confirm, fake_type, fake_click, fake_scroll};
+    guest->fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
+    return open_helped(guest->fake, &helper, holds);
+}
+
+static void free_holds(void *holds)
+{
+    holds_free(holds);
+}
+
+static struct holds *make_holds(void)
+{
+    struct holds *holds = holds_new();
+    at_end(free_holds, holds);
+    return holds;
 }
 
 static char *type_action(char character, size_t length)
 {
-    char *line = malloc(length + 64);
+    char *line = unit_room(length + 64);
     int size = sprintf(line, "{\"op\":\"type\",\"via\":\"keys\",\"text\":\"");
     memset(line + size, character, length);
     memcpy(line + size + length, "\"}", 3);
@@ -270,52 +265,48 @@ static char *type_action(char character, size_t length)
 static void keys_are_proven(void **state)
 {
     (void)state;
-    struct fake_guest guest = {.confirms = 0};
-    struct display *display = open_guest(&guest, NULL);
+    struct fake_guest *guest = unit_room(sizeof *guest);
+    struct display *display = open_guest(guest, NULL);
     char *line = type_action('x', 200), text[300];
     perform_good(display, line);
-    assert_int_equal(read_typed(guest.fake, text, sizeof text), 200);
-    assert_in_range(guest.confirms, 15, 60);
-    assert_in_range(guest.most, 4, 26);
-    free(line);
+    assert_int_equal(read_typed(guest->fake, text, sizeof text), 200);
+    assert_in_range(guest->confirms, 15, 60);
+    assert_in_range(guest->most, 4, 26);
 
     /* A few keys alone need no proof; a click after them does. */
     perform_good(display, "{\"op\":\"move\",\"x\":1,\"y\":1}");
     perform_good(display, "{\"op\":\"key\",\"keys\":\"a\"}");
-    size_t before = guest.confirms;
+    size_t before = guest->confirms;
     perform_good(display, "{\"op\":\"key\",\"keys\":\"a\"}");
-    assert_int_equal(guest.confirms, before);
-    size_t sent = events_of(guest.fake);
+    assert_int_equal(guest->confirms, before);
+    size_t sent = events_of(guest->fake);
     perform_good(display, "{\"op\":\"click\",\"x\":3,\"y\":3}");
-    assert_int_equal(guest.confirms, before + 1);
-    assert_int_equal(guest.confirmed, sent);
+    assert_int_equal(guest->confirms, before + 1);
+    assert_int_equal(guest->confirmed, sent);
     /* And so do keys after a click. */
     perform_good(display, "{\"op\":\"key\",\"keys\":\"a\"}");
-    assert_int_equal(guest.confirms, before + 2);
-    assert_int_equal(guest.confirmed, sent + 3);
-    display_close(display);
-    fake_stop(guest.fake);
+    assert_int_equal(guest->confirms, before + 2);
+    assert_int_equal(guest->confirmed, sent + 3);
 }
 
 /* 200 pointer messages: the tablet's ring holds 16 of the largest. */
 static void pointer_messages_are_proven(void **state)
 {
     (void)state;
-    struct fake_guest guest = {.confirms = 0};
-    struct display *display = open_guest(&guest, NULL);
+    struct fake_guest *guest = unit_room(sizeof *guest);
+    struct display *display = open_guest(guest, NULL);
     perform_good(display, "{\"op\":\"scroll\",\"x\":1,\"y\":1,\"dy\":100}");
-    assert_int_equal(events_of(guest.fake), 201);
-    assert_in_range(guest.confirms, 16, 17);
-    assert_true(guest.most <= 12);
-    display_close(display);
-    fake_stop(guest.fake);
+    assert_int_equal(events_of(guest->fake), 201);
+    assert_in_range(guest->confirms, 16, 17);
+    assert_true(guest->most <= 12);
 }
 
 static void a_silent_agent_is_told(void **state)
 {
     (void)state;
-    struct fake_guest guest = {.dead = true};
-    struct display *display = open_guest(&guest, NULL);
+    struct fake_guest *guest = unit_room(sizeof *guest);
+    guest->dead = true;
+    struct display *display = open_guest(guest, NULL);
     struct error err = ERROR_INIT;
     struct display_outcome outcome;
     char *line = type_action('x', 100), text[300];
@@ -324,39 +315,34 @@ static void a_silent_agent_is_told(void **state)
     assert_int_equal(err.code, ERROR_GUEST_FAILED);
     assert_in_range(clock_monotonic_ms() - began, 9000, 20000);
     assert_non_null(strstr(err.text, "; 12 of 100 characters were typed"));
-    assert_int_equal(read_typed(guest.fake, text, sizeof text), 12);
-    assert_released(guest.fake);
-    free(line);
-    display_close(display);
-    fake_stop(guest.fake);
+    assert_int_equal(read_typed(guest->fake, text, sizeof text), 12);
+    assert_released(guest->fake);
 }
 
 static void the_helper_takes_what_keys_cannot(void **state)
 {
     (void)state;
-    struct fake_guest guest = {.confirms = 0};
-    struct display *display = open_guest(&guest, NULL);
+    struct fake_guest *guest = unit_room(sizeof *guest);
+    struct display *display = open_guest(guest, NULL);
     perform_good(display, "{\"op\":\"type\",\"text\":\"abc\"}");
-    assert_int_equal(guest.text_size, 0);
-    assert_int_equal(events_of(guest.fake), 6);
+    assert_int_equal(guest->text_size, 0);
+    assert_int_equal(events_of(guest->fake), 6);
     perform_good(display, "{\"op\":\"type\",\"text\":\"se\xc3\xb1or\"}");
-    assert_memory_equal(guest.text, "se\xc3\xb1or", 6);
-    assert_int_equal(guest.confirmed, 6); /* what was typed before has arrived first */
+    assert_memory_equal(guest->text, "se\xc3\xb1or", 6);
+    assert_int_equal(guest->confirmed, 6); /* what was typed before has arrived first */
     perform_good(display, "{\"op\":\"type\",\"text\":\"abcdefghijklmnopqrstuvwxyz0123456789\"}");
-    assert_int_equal(guest.text_size, 36);
+    assert_int_equal(guest->text_size, 36);
     perform_good(display, "{\"op\":\"click\",\"x\":5,\"y\":6,\"button\":\"back\",\"count\":2}");
-    assert_int_equal(guest.clicks, 2);
+    assert_int_equal(guest->clicks, 2);
     perform_good(display, "{\"op\":\"scroll\",\"x\":5,\"y\":6,\"dx\":7}");
-    assert_int_equal(guest.notches, 7);
-    display_close(display);
-    fake_stop(guest.fake);
+    assert_int_equal(guest->notches, 7);
 }
 
 /* A guest without a helper: nothing of a request is done when one of its actions cannot be. */
 static void what_cannot_be_is_refused_whole(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     const struct action actions[] = {{.kind = ACTION_MOVE, .op = "move", .has_point = true, .point = {1, 1}},
                                      {.kind = ACTION_CLICK,
@@ -375,35 +361,9 @@ static void what_cannot_be_is_refused_whole(void **state)
     assert_int_equal(perform(display, "{\"op\":\"type\",\"text\":\"abc\xc3\xb1\"}", &outcome, &err), -1);
     assert_int_equal(err.code, ERROR_UNTYPABLE);
     assert_int_equal(events_of(fake), 0);
-    display_close(display);
-    fake_stop(fake);
 }
 
 /* --- giving up ---------------------------------------------------------------------------------------- */
-
-struct caller {
-    struct display *display;
-    const char *action;
-    struct cancel *cancel;
-    struct error err;
-    int result;
-    int64_t ended_ms;
-};
-
-static void *call(void *argument)
-{
-    struct caller *caller = argument;
-    struct display_outcome outcome;
-    json_t *document = json_loads(caller->action, 0, NULL);
-    struct action action = {.kind = ACTION_CLICK};
-    assert_int_equal(action_decode(document, &action, &caller->err), 0);
-    caller->result = display_perform(caller->display, &(struct display_request){&action, 1, 0, 0},
-                                     caller->cancel, clock_deadline(60000), &outcome, &caller->err);
-    caller->ended_ms = clock_monotonic_ms();
-    action_clear(&action);
-    json_decref(document);
-    return NULL;
-}
 
 /* How many characters the error says were typed. */
 static size_t told_typed(const struct error *err)
@@ -416,66 +376,56 @@ static size_t told_typed(const struct error *err)
 static void a_caller_that_goes_cancels(void **state)
 {
     (void)state;
-    struct fake_guest guest = {.give_up_after = 7};
-    struct display *display = open_guest(&guest, NULL);
+    struct fake_guest *guest = unit_room(sizeof *guest);
+    guest->give_up_after = 7;
+    struct display *display = open_guest(guest, NULL);
     char *keys = type_action('X', 1000), text[2100];
     const char *actions[] = {keys, "{\"op\":\"hold_key\",\"keys\":[\"ctrl\",\"a\"],\"duration_ms\":60000}",
                              "{\"op\":\"wait\",\"duration_ms\":60000}",
                              "{\"op\":\"wait\",\"until\":\"change\",\"timeout_ms\":60000}",
                              "{\"op\":\"type\",\"text\":\"\xe7\xbe\x8e\"}"};
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
-        struct caller first = {.display = display, .action = actions[i], .cancel = cancel_new()};
-        struct caller queued = {.display = display, .action = actions[2], .cancel = cancel_new()};
-        pthread_t threads[2];
-        pthread_create(&threads[0], NULL, call, &first);
+        struct waiter *first = start_waiter(display, actions[i], true);
         clock_sleep_ms(300);
-        pthread_create(&threads[1], NULL, call, &queued);
+        struct waiter *queued = start_waiter(display, actions[2], true);
         clock_sleep_ms(50);
         int64_t now = clock_monotonic_ms();
-        cancel_fire(queued.cancel); /* one that waits for its turn, and is not held up by the first */
-        pthread_join(threads[1], NULL);
-        assert_int_equal(queued.err.code, ERROR_CANCELLED);
-        assert_true(queued.ended_ms - now < 1000);
+        cancel_fire(queued->cancel); /* one that waits for its turn, and is not held up by the first */
+        join_waiter(queued);
+        assert_int_equal(queued->err.code, ERROR_CANCELLED);
+        assert_true(queued->ended_ms - now < 1000);
         now = clock_monotonic_ms();
-        cancel_fire(first.cancel);
-        pthread_join(threads[0], NULL);
-        assert_int_equal(first.result, -1);
-        assert_int_equal(first.err.code, ERROR_CANCELLED);
-        assert_true(first.ended_ms - now < 1000);
+        cancel_fire(first->cancel);
+        join_waiter(first);
+        assert_int_equal(first->result, -1);
+        assert_int_equal(first->err.code, ERROR_CANCELLED);
+        assert_true(first->ended_ms - now < 1000);
         if (i == 0)
-            assert_int_equal(told_typed(&first.err), read_typed(guest.fake, text, sizeof text));
+            assert_int_equal(told_typed(&first->err), read_typed(guest->fake, text, sizeof text));
         if (i == 4)
-            assert_int_equal(told_typed(&first.err), 7);
+            assert_int_equal(told_typed(&first->err), 7);
         perform_good(display, "{\"op\":\"move\",\"x\":1,\"y\":1}");
-        assert_released(guest.fake);
-        cancel_free(first.cancel);
-        cancel_free(queued.cancel);
+        assert_released(guest->fake);
     }
-    free(keys);
-    display_close(display);
-    fake_stop(guest.fake);
 }
 
 /* QEMU throws away what is sent to a guest that stands: nothing is, and what is held comes up afterwards. */
 static void a_paused_guest_gets_nothing(void **state)
 {
     (void)state;
-    struct fake_guest guest = {.confirms = 0};
-    struct display *display = open_guest(&guest, NULL);
+    struct fake_guest *guest = unit_room(sizeof *guest);
+    struct display *display = open_guest(guest, NULL);
     struct error err = ERROR_INIT;
     struct display_outcome outcome;
-    struct caller caller = {.display = display,
-                            .action =
-                                "{\"op\":\"hold_key\",\"keys\":[\"shift\",\"b\"],\"duration_ms\":60000}"};
-    pthread_t thread;
     perform_good(display, "{\"op\":\"mouse_down\",\"x\":5,\"y\":6}");
-    pthread_create(&thread, NULL, call, &caller);
+    struct waiter *waiter = start_waiter(
+        display, "{\"op\":\"hold_key\",\"keys\":[\"shift\",\"b\"],\"duration_ms\":60000}", false);
     clock_sleep_ms(300);
-    size_t before = events_of(guest.fake);
+    size_t before = events_of(guest->fake);
     display_set_paused(display, "the test wants it so");
-    pthread_join(thread, NULL);
-    assert_int_equal(caller.err.code, ERROR_PAUSED);
-    assert_non_null(strstr(caller.err.text, "the test wants it so"));
+    join_waiter(waiter);
+    assert_int_equal(waiter->err.code, ERROR_PAUSED);
+    assert_non_null(strstr(waiter->err.text, "the test wants it so"));
     const char *refused[] = {"{\"op\":\"type\",\"text\":\"a\"}",
                              "{\"op\":\"key\",\"keys\":\"a\"}",
                              "{\"op\":\"click\",\"x\":1,\"y\":1}",
@@ -489,18 +439,16 @@ static void a_paused_guest_gets_nothing(void **state)
     perform_good(display, "{\"op\":\"wait\",\"duration_ms\":50}");
     perform_good(display, "{\"op\":\"cursor_position\"}");
     frame_release(capture_good(display));
-    assert_int_equal(events_of(guest.fake), before);
+    assert_int_equal(events_of(guest->fake), before);
     display_set_paused(display, NULL);
     perform_good(display, "{\"op\":\"move\",\"x\":7,\"y\":7}");
-    assert_released(guest.fake);
-    display_close(display);
-    fake_stop(guest.fake);
+    assert_released(guest->fake);
 }
 
 static void a_changed_screen_is_told(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct error err = ERROR_INIT;
     struct display_outcome outcome;
@@ -523,17 +471,13 @@ static void a_changed_screen_is_told(void **state)
     fake->resize = true; /* told while the batch waits */
     fake->width = 320;
     pthread_mutex_unlock(&fake->mutex);
-    struct waiter waiter = {.display = display, .action = "{\"op\":\"wait\",\"duration_ms\":100}"};
-    pthread_t thread;
-    pthread_create(&thread, NULL, wait_for_frame, &waiter);
+    struct waiter *waiter = start_waiter(display, "{\"op\":\"wait\",\"duration_ms\":100}", false);
     clock_sleep_ms(30);
     fake_wake(fake);
-    pthread_join(thread, NULL);
+    join_waiter(waiter);
     assert_int_equal(display_perform(display, &same, NULL, clock_deadline(5000), &outcome, &err), -1);
     assert_int_equal(err.code, ERROR_FRAME_CHANGED);
     assert_int_equal(events_of(fake), 2);
-    display_close(display);
-    fake_stop(fake);
 }
 
 /* --- with viewers ------------------------------------------------------------------------------------- */
@@ -542,22 +486,22 @@ static void a_changed_screen_is_told(void **state)
 static void viewers_hold_keys_too(void **state)
 {
     (void)state;
-    struct holds *holds = holds_new();
+    struct holds *holds = make_holds();
     struct holder *viewer = holds_join(holds);
-    struct fake_guest guest = {.confirms = 0};
-    struct display *display = open_guest(&guest, holds);
+    struct fake_guest *guest = unit_room(sizeof *guest);
+    struct display *display = open_guest(guest, holds);
     struct display_outcome outcome;
     struct error err = ERROR_INIT;
     holds_key(viewer, 0x1d, true);
     holds_key(viewer, HOLDS_KEYSYM | 0xffe1, true);
     holds_key(viewer, 0x10, true); /* no modifier */
     perform_good(display, "{\"op\":\"type\",\"text\":\"a\"}");
-    assert_int_equal(guest.fake->event_count, 4);
-    assert_int_equal(guest.fake->events[0].code, 0x1d);
-    assert_int_equal(guest.fake->events[0].down, 0);
-    assert_int_equal(guest.fake->events[1].code, 0x2a);
-    assert_int_equal(guest.fake->events[1].down, 0);
-    assert_int_equal(guest.fake->events[2].code, KEY_A);
+    assert_int_equal(guest->fake->event_count, 4);
+    assert_int_equal(guest->fake->events[0].code, 0x1d);
+    assert_int_equal(guest->fake->events[0].down, 0);
+    assert_int_equal(guest->fake->events[1].code, 0x2a);
+    assert_int_equal(guest->fake->events[1].down, 0);
+    assert_int_equal(guest->fake->events[2].code, KEY_A);
     holds_key(viewer, 0x1d, false);
     holds_key(viewer, HOLDS_KEYSYM | 0xffe1, false);
 
@@ -566,13 +510,10 @@ static void viewers_hold_keys_too(void **state)
     assert_int_equal(outcome.pointer_x, 33);
     assert_int_equal(outcome.pointer_y, 44);
     perform_good(display, "{\"op\":\"mouse_down\"}");
-    assert_in_range(guest.fake->events[4].x, 33, 35); /* by the width that QEMU divides by */
-    assert_int_equal(guest.fake->events[4].y, 44);
-    assert_int_equal(guest.fake->events[4].mask, 1);
+    assert_in_range(guest->fake->events[4].x, 33, 35); /* by the width that QEMU divides by */
+    assert_int_equal(guest->fake->events[4].y, 44);
+    assert_int_equal(guest->fake->events[4].mask, 1);
     holds_leave(viewer);
-    display_close(display);
-    fake_stop(guest.fake);
-    holds_free(holds);
 }
 
 /* The end of any connection makes QEMU lift all keys: it waits for a moment when the session has none down.
@@ -580,29 +521,26 @@ static void viewers_hold_keys_too(void **state)
 static void connections_end_between_keys(void **state)
 {
     (void)state;
-    struct holds *holds = holds_new();
-    struct fake_guest guest = {.confirms = 0};
-    struct display *display = open_guest(&guest, holds);
+    struct holds *holds = make_holds();
+    struct fake_guest *guest = unit_room(sizeof *guest);
+    struct display *display = open_guest(guest, holds);
     int pair[2];
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
-    struct caller caller = {.display = display,
-                            .action = "{\"op\":\"hold_key\",\"keys\":[\"shift\"],\"duration_ms\":500}"};
-    pthread_t thread;
-    pthread_create(&thread, NULL, call, &caller);
+    struct waiter *waiter =
+        start_waiter(display, "{\"op\":\"hold_key\",\"keys\":[\"shift\"],\"duration_ms\":500}", false);
     clock_sleep_ms(200);
     char byte;
     assert_false(holds_shut(holds, pair[0]));
     assert_int_equal(recv(pair[1], &byte, 1, MSG_DONTWAIT), -1); /* open yet */
-    pthread_join(thread, NULL);
-    assert_int_equal(caller.result, 0);
+    join_waiter(waiter);
+    assert_int_equal(waiter->result, 0);
     assert_int_equal(recv(pair[1], &byte, 1, MSG_DONTWAIT), 0);
     close(pair[1]);
 
     /* In a long text, after at most the capitals that it is at. */
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     char *line = type_action('x', 150);
-    caller.action = line;
-    pthread_create(&thread, NULL, call, &caller);
+    waiter = start_waiter(display, line, false);
     clock_sleep_ms(300);
     assert_int_equal(write(pair[0], "!", 1), 1);
     assert_false(holds_shut(holds, pair[0]));
@@ -610,8 +548,8 @@ static void connections_end_between_keys(void **state)
     assert_int_equal(recv(pair[1], &byte, 1, 0), 1); /* what it had to say is not lost */
     assert_int_equal(recv(pair[1], &byte, 1, 0), 0);
     assert_true(clock_monotonic_ms() - began < 1000);
-    pthread_join(thread, NULL);
-    assert_int_equal(caller.result, 0);
+    join_waiter(waiter);
+    assert_int_equal(waiter->result, 0);
     close(pair[1]);
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
@@ -620,31 +558,27 @@ static void connections_end_between_keys(void **state)
     close(pair[0]);
     close(pair[1]);
     perform_good(display, "{\"op\":\"key\",\"keys\":\"a\"}");
-    free(line);
-    display_close(display);
-    fake_stop(guest.fake);
-    holds_free(holds);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(types_every_character),
-        cmocka_unit_test(clicks_move_first),
-        cmocka_unit_test(every_column_is_reached),
-        cmocka_unit_test(nothing_stays_down),
-        cmocka_unit_test(a_close_releases_buttons),
-        cmocka_unit_test(actions_take_turns),
-        cmocka_unit_test(keys_are_proven),
-        cmocka_unit_test(pointer_messages_are_proven),
-        cmocka_unit_test(a_silent_agent_is_told),
-        cmocka_unit_test(the_helper_takes_what_keys_cannot),
-        cmocka_unit_test(what_cannot_be_is_refused_whole),
-        cmocka_unit_test(a_caller_that_goes_cancels),
-        cmocka_unit_test(a_paused_guest_gets_nothing),
-        cmocka_unit_test(a_changed_screen_is_told),
-        cmocka_unit_test(viewers_hold_keys_too),
-        cmocka_unit_test(connections_end_between_keys),
+        UNIT_TEST(types_every_character),
+        UNIT_TEST(clicks_move_first),
+        UNIT_TEST(every_column_is_reached),
+        UNIT_TEST(nothing_stays_down),
+        UNIT_TEST(a_close_releases_buttons),
+        UNIT_TEST(actions_take_turns),
+        UNIT_TEST(keys_are_proven),
+        UNIT_TEST(pointer_messages_are_proven),
+        UNIT_TEST(a_silent_agent_is_told),
+        UNIT_TEST(the_helper_takes_what_keys_cannot),
+        UNIT_TEST(what_cannot_be_is_refused_whole),
+        UNIT_TEST(a_caller_that_goes_cancels),
+        UNIT_TEST(a_paused_guest_gets_nothing),
+        UNIT_TEST(a_changed_screen_is_told),
+        UNIT_TEST(viewers_hold_keys_too),
+        UNIT_TEST(connections_end_between_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

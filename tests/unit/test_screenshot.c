@@ -3,27 +3,16 @@
 
 #include <jansson.h>
 #include <png.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "display/screenshot.h"
-#include "fake_rfb.h"
-#include "protocol/action.h"
-
-#define WIDTH  200 /* no multiple of 16 */
-#define HEIGHT 120
+#include "display_fixture.h"
 
 static const struct picture_request plain = {
     .format = PICTURE_PNG, .quality = 80, .settle_ms = -1, .timeout_ms = 5000};
-
-static struct display *open_good(struct fake *fake)
-{
-    struct error err = ERROR_INIT;
-    struct display *display = display_open(fake->client_fd, NULL, NULL, 5000, &err);
-    assert_string_equal(err.text, "");
-    return display;
-}
 
 static struct picture *screenshot_good(struct display *display, const struct picture_request *request)
 {
@@ -50,7 +39,7 @@ static uint32_t *read_png(const struct picture *picture)
     return pixels;
 }
 
-static void assert_shows(const struct picture *picture, uint32_t seed, struct fake_patch patch)
+static void assert_pictured(const struct picture *picture, uint32_t seed, struct fake_patch patch)
 {
     uint32_t *pixels = read_png(picture);
     for (uint32_t y = 0; y < picture->height; y++)
@@ -68,10 +57,10 @@ static void set_patch(struct fake *fake, int x, int y, int w, int h, uint32_t se
 static void shows_all_and_parts(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct picture *picture = screenshot_good(display, &plain);
-    assert_shows(picture, 1, (struct fake_patch){0});
+    assert_pictured(picture, 1, (struct fake_patch){0});
     assert_int_equal(picture->frame_width, WIDTH);
     assert_int_equal(picture->frame_height, HEIGHT);
     assert_true(picture->scale == 1);
@@ -86,7 +75,7 @@ static void shows_all_and_parts(void **state)
         picture = screenshot_good(display, &request);
         assert_int_equal(picture->width, regions[i].width);
         assert_int_equal(picture->height, regions[i].height);
-        assert_shows(picture, 1, (struct fake_patch){0});
+        assert_pictured(picture, 1, (struct fake_patch){0});
         picture_release(picture);
     }
     const struct action_region outside[] = {{0, 0, 201, 1}, {0, 0, 1, 121}, {200, 0, 1, 1},
@@ -100,14 +89,12 @@ static void shows_all_and_parts(void **state)
         assert_int_equal(err.code, ERROR_BAD_REQUEST);
         assert_non_null(strstr(err.text, "200x120"));
     }
-    display_close(display);
-    fake_stop(fake);
 }
 
 static void makes_pictures_smaller(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct picture_request request = plain;
     request.max_edge = 100;
@@ -133,14 +120,12 @@ static void makes_pictures_smaller(void **state)
     assert_int_equal(picture->width, 50);
     assert_true(picture->scale == 1);
     picture_release(picture);
-    display_close(display);
-    fake_stop(fake);
 }
 
 static void a_name_is_of_what_is_shown(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct picture_request request = plain, part = plain;
     struct picture *first = screenshot_good(display, &request);
@@ -170,7 +155,7 @@ static void a_name_is_of_what_is_shown(void **state)
     struct picture *second = screenshot_good(display, &request);
     assert_false(second->known);
     assert_string_not_equal(first->etag, second->etag);
-    assert_shows(second, 1, fake->patch);
+    assert_pictured(second, 1, fake->patch);
     struct picture *again = screenshot_good(display, &part);
     assert_string_equal(again->etag, corner->etag);
     picture_release(again);
@@ -183,14 +168,12 @@ static void a_name_is_of_what_is_shown(void **state)
     picture_release(known);
     picture_release(corner);
     picture_release(first);
-    display_close(display);
-    fake_stop(fake);
 }
 
 static void the_same_picture_is_made_once(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     struct picture *first = screenshot_good(display, &plain), *second = screenshot_good(display, &plain);
     assert_ptr_equal(first->data, second->data);
@@ -202,18 +185,18 @@ static void the_same_picture_is_made_once(void **state)
     clock_sleep_ms(80);
     struct picture *third = screenshot_good(display, &plain);
     assert_ptr_not_equal(first->data, third->data);
-    assert_shows(first, 1, (struct fake_patch){0}); /* what is held does not change */
+    assert_pictured(first, 1, (struct fake_patch){0}); /* what is held does not change */
     picture_release(first);
-    display_close(display);
-    assert_shows(second, 1, (struct fake_patch){0}); /* nor ends with the session */
-    assert_shows(third, 2, (struct fake_patch){0});
+    end_now(display);
+    assert_pictured(second, 1, (struct fake_patch){0}); /* nor ends with the session */
+    assert_pictured(third, 2, (struct fake_patch){0});
     picture_release(second);
     picture_release(third);
-    fake_stop(fake);
 }
 
 struct caller {
     pthread_t thread;
+    bool runs;
     struct display *display;
     struct picture_request request;
     struct cancel *cancel;
@@ -230,6 +213,37 @@ static void *call(void *argument)
     return NULL;
 }
 
+static void join_caller(struct caller *caller)
+{
+    pthread_join(caller->thread, NULL);
+    caller->runs = false;
+}
+
+static void end_caller(void *argument)
+{
+    struct caller *caller = argument;
+    if (caller->runs) {
+        display_shutdown(caller->display);
+        join_caller(caller);
+    }
+    if (caller->picture)
+        picture_release(caller->picture);
+    if (caller->cancel)
+        cancel_free(caller->cancel);
+}
+
+/* Looks in a thread of its own. Until the end of the test, or end_now(). */
+static struct caller *start_caller(struct display *display, const struct picture_request *request,
+                                   bool cancellable)
+{
+    struct caller *caller = unit_room(sizeof *caller);
+    *caller = (struct caller){
+        .runs = true, .display = display, .request = *request, .cancel = cancellable ? cancel_new() : NULL};
+    pthread_create(&caller->thread, NULL, call, caller);
+    at_end(end_caller, caller);
+    return caller;
+}
+
 /* Many callers, of one picture and of many, while the screen changes under them: all are answered, whole.
  * Under valgrind fewer are as many as there is time for. */
 static void many_callers_are_all_answered(void **state)
@@ -237,57 +251,54 @@ static void many_callers_are_all_answered(void **state)
     (void)state;
     const char *given = getenv("BERTHOS_TEST_CALLERS");
     const int count = given ? atoi(given) : 120;
-    struct fake *fake = fake_start(640, 480, FAKE_FINE);
+    struct fake *fake = start_fake(640, 480, FAKE_FINE);
     struct display *display = open_good(fake);
     for (int round = 0; round < 3; round++) {
-        struct caller *callers = calloc((size_t)count, sizeof *callers);
+        struct caller **callers = unit_room((size_t)count * sizeof(struct caller *));
         for (int i = 0; i < count; i++) {
-            callers[i] = (struct caller){.display = display, .request = plain};
+            struct picture_request request = plain;
             if (round == 1) { /* all want different ones */
-                callers[i].request.has_region = true;
-                callers[i].request.region = (struct action_region){i, i, 300, 200};
+                request.has_region = true;
+                request.region = (struct action_region){i, i, 300, 200};
             }
-            pthread_create(&callers[i].thread, NULL, call, &callers[i]);
+            callers[i] = start_caller(display, &request, false);
             if (round == 2 && i % 10 == 0)
                 FAKE_SET(fake, seed, (uint32_t)(100 + i));
         }
         const unsigned char *data = NULL;
         int different = 0;
         for (int i = 0; i < count; i++) {
-            pthread_join(callers[i].thread, NULL);
-            assert_string_equal(callers[i].err.text, "");
-            assert_non_null(callers[i].picture);
-            different += callers[i].picture->data != data;
-            data = callers[i].picture->data;
+            join_caller(callers[i]);
+            assert_string_equal(callers[i]->err.text, "");
+            assert_non_null(callers[i]->picture);
+            different += callers[i]->picture->data != data;
+            data = callers[i]->picture->data;
         }
         if (round == 0)
             assert_int_equal(different, 1); /* one encode for all */
         for (int i = 0; i < count; i += 7) {
-            uint32_t *pixels = read_png(callers[i].picture), seed = 1;
-            struct action_region region = callers[i].picture->region;
+            uint32_t *pixels = read_png(callers[i]->picture), seed = 1;
+            struct action_region region = callers[i]->picture->region;
             for (uint32_t s = 100; round == 2 && s < 100 + (uint32_t)count; s++)
                 if (pixels[0] == fake_pixel(s, region.x, region.y))
                     seed = s;
             free(pixels);
-            assert_shows(callers[i].picture, seed, (struct fake_patch){0});
+            assert_pictured(callers[i]->picture, seed, (struct fake_patch){0});
         }
         for (int i = 0; i < count; i++)
-            picture_release(callers[i].picture);
-        free(callers);
+            end_now(callers[i]);
     }
-    display_close(display);
-    fake_stop(fake);
 }
 
 static void waits_until_it_is_still(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     picture_release(screenshot_good(display, &plain));
-    struct caller caller = {.display = display, .request = plain};
-    caller.request.settle_ms = 300;
-    pthread_create(&caller.thread, NULL, call, &caller);
+    struct picture_request request = plain;
+    request.settle_ms = 300;
+    struct caller *caller = start_caller(display, &request, false);
     uint32_t seed = 2;
     int64_t last_ms = 0;
     for (; seed < 8; seed++) { /* keeps it waiting for longer than it would of itself */
@@ -295,44 +306,61 @@ static void waits_until_it_is_still(void **state)
         FAKE_SET(fake, seed, seed);
         last_ms = clock_monotonic_ms();
     }
-    pthread_join(caller.thread, NULL);
-    assert_non_null(caller.picture);
-    assert_true(caller.picture->still);
-    assert_in_range(caller.ended_ms - last_ms, 300, 800);
-    assert_shows(caller.picture, seed - 1, (struct fake_patch){0});
-    picture_release(caller.picture);
+    join_caller(caller);
+    assert_non_null(caller->picture);
+    assert_true(caller->picture->still);
+    assert_in_range(caller->ended_ms - last_ms, 300, 800);
+    assert_pictured(caller->picture, seed - 1, (struct fake_patch){0});
 
     /* It has been still for a while, and that is known: no need to wait once more. */
     clock_sleep_ms(400);
-    struct picture_request request = plain;
-    request.settle_ms = 300;
     int64_t began_ms = clock_monotonic_ms();
     struct picture *picture = screenshot_good(display, &request);
     assert_true(picture->still);
     assert_in_range(clock_monotonic_ms() - began_ms, 0, 200);
     picture_release(picture);
-    display_close(display);
-    fake_stop(fake);
 }
 
-static void *change_for_ever(void *argument)
+struct changer {
+    pthread_t thread;
+    struct fake *fake;
+    atomic_bool stop;
+};
+
+/* For a while at most. */
+static void *change_on(void *argument)
 {
-    struct fake *fake = argument;
-    for (int i = 0; i < 30; i++) {
-        set_patch(fake, 100, 60, 10, 10, (uint32_t)(50 + i));
+    struct changer *changer = argument;
+    for (int i = 0; i < 30 && !changer->stop; i++) {
+        set_patch(changer->fake, 100, 60, 10, 10, (uint32_t)(50 + i));
         clock_sleep_ms(40);
     }
     return NULL;
 }
 
+static void end_changes(void *argument)
+{
+    struct changer *changer = argument;
+    changer->stop = true;
+    pthread_join(changer->thread, NULL);
+}
+
+/* A part of the screen, at 100, 60, that changes until the end of the test. */
+static void start_changes(struct fake *fake)
+{
+    struct changer *changer = unit_room(sizeof *changer);
+    changer->fake = fake;
+    pthread_create(&changer->thread, NULL, change_on, changer);
+    at_end(end_changes, changer);
+}
+
 static void a_restless_screen_is_shown_as_it_is(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     picture_release(screenshot_good(display, &plain));
-    pthread_t thread;
-    pthread_create(&thread, NULL, change_for_ever, fake);
+    start_changes(fake);
     clock_sleep_ms(100);
     struct picture_request request = plain;
     request.settle_ms = 300;
@@ -348,61 +376,41 @@ static void a_restless_screen_is_shown_as_it_is(void **state)
     picture = screenshot_good(display, &request);
     assert_true(picture->still);
     picture_release(picture);
-    pthread_join(thread, NULL);
-    display_close(display);
-    fake_stop(fake);
 }
 
 static void who_has_gone_waits_no_longer(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     picture_release(screenshot_good(display, &plain));
     for (int round = 0; round < 2; round++) {
-        struct caller caller = {.display = display, .request = plain, .cancel = cancel_new()};
+        struct picture_request request = plain;
         if (round == 0)
-            caller.request.settle_ms = 4000;
+            request.settle_ms = 4000;
         else
             FAKE_SET(fake, mute, true);
         clock_sleep_ms(80);
-        pthread_create(&caller.thread, NULL, call, &caller);
+        struct caller *caller = start_caller(display, &request, true);
         clock_sleep_ms(150);
         int64_t fired_ms = clock_monotonic_ms();
-        cancel_fire(caller.cancel);
-        pthread_join(caller.thread, NULL);
-        assert_null(caller.picture);
-        assert_int_equal(caller.err.code, ERROR_CANCELLED);
-        assert_in_range(caller.ended_ms - fired_ms, 0, 500);
-        cancel_free(caller.cancel);
+        cancel_fire(caller->cancel);
+        join_caller(caller);
+        assert_null(caller->picture);
+        assert_int_equal(caller->err.code, ERROR_CANCELLED);
+        assert_in_range(caller->ended_ms - fired_ms, 0, 500);
     }
     FAKE_SET(fake, mute, false);
-    display_close(display);
-    fake_stop(fake);
-}
-
-static void act(struct display *display, const char *text, struct display_outcome *outcome)
-{
-    json_t *document = json_loads(text, 0, NULL);
-    struct action action = {.kind = ACTION_CLICK};
-    struct error err = ERROR_INIT;
-    assert_int_equal(action_decode(document, &action, &err), 0);
-    display_perform(display, &(struct display_request){&action, 1, 0, 0}, NULL, clock_deadline(20000),
-                    outcome, &err);
-    assert_string_equal(err.text, "");
-    action_clear(&action);
-    json_decref(document);
 }
 
 /* What an action changed is seen without anybody looking at pictures. */
 static void tells_what_changed(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
     picture_release(screenshot_good(display, &plain));
     struct display_changes changes;
-    struct display_outcome outcome;
     display_changes(display, 0, &changes);
     assert_true(changes.any);
     assert_int_equal(changes.region.width, WIDTH);
@@ -411,7 +419,7 @@ static void tells_what_changed(void **state)
     display_changes(display, since, &changes);
     assert_false(changes.any);
 
-    act(display, "{\"op\":\"move\",\"x\":3,\"y\":4}", &outcome);
+    perform_good(display, "{\"op\":\"move\",\"x\":3,\"y\":4}");
     set_patch(fake, 50, 40, 8, 6, 77);
     clock_sleep_ms(150);
     display_changes(display, since, &changes);
@@ -429,52 +437,45 @@ static void tells_what_changed(void **state)
     struct display_changes later;
     display_changes(display, since, &later);
     assert_int_equal(later.region.x, 50);
-    display_close(display);
-    fake_stop(fake);
 }
 
 /* A wait for a region takes no notice of others, and QEMU is not asked more often than need be. */
 static void a_wait_is_for_its_region(void **state)
 {
     (void)state;
-    struct fake *fake = fake_start(WIDTH, HEIGHT, FAKE_FINE);
+    struct fake *fake = start_fake(WIDTH, HEIGHT, FAKE_FINE);
     struct display *display = open_good(fake);
-    struct display_outcome outcome;
     picture_release(screenshot_good(display, &plain));
-    pthread_t thread;
-    pthread_create(&thread, NULL, change_for_ever, fake); /* at 100, 60 */
+    start_changes(fake);
     pthread_mutex_lock(&fake->mutex);
     size_t before = fake->fences;
     pthread_mutex_unlock(&fake->mutex);
     int64_t began_ms = clock_monotonic_ms();
-    act(display, "{\"op\":\"wait\",\"until\":\"still\",\"region\":[0,0,100,120],\"timeout_ms\":5000}",
-        &outcome);
+    perform_good(display,
+                 "{\"op\":\"wait\",\"until\":\"still\",\"region\":[0,0,100,120],\"timeout_ms\":5000}");
     int64_t took_ms = clock_monotonic_ms() - began_ms;
     assert_in_range(took_ms, ACTION_STILL_MS, ACTION_STILL_MS + 300);
     pthread_mutex_lock(&fake->mutex);
     size_t fences = fake->fences - before;
     pthread_mutex_unlock(&fake->mutex);
     assert_in_range(fences, 2, (size_t)took_ms / 100 + 4);
-    act(display, "{\"op\":\"wait\",\"until\":\"change\",\"region\":[109,69,50,50],\"timeout_ms\":5000}",
-        &outcome);
-    pthread_join(thread, NULL);
-    display_close(display);
-    fake_stop(fake);
+    perform_good(display,
+                 "{\"op\":\"wait\",\"until\":\"change\",\"region\":[109,69,50,50],\"timeout_ms\":5000}");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shows_all_and_parts),
-        cmocka_unit_test(makes_pictures_smaller),
-        cmocka_unit_test(a_name_is_of_what_is_shown),
-        cmocka_unit_test(the_same_picture_is_made_once),
-        cmocka_unit_test(many_callers_are_all_answered),
-        cmocka_unit_test(waits_until_it_is_still),
-        cmocka_unit_test(a_restless_screen_is_shown_as_it_is),
-        cmocka_unit_test(who_has_gone_waits_no_longer),
-        cmocka_unit_test(tells_what_changed),
-        cmocka_unit_test(a_wait_is_for_its_region),
+        UNIT_TEST(shows_all_and_parts),
+        UNIT_TEST(makes_pictures_smaller),
+        UNIT_TEST(a_name_is_of_what_is_shown),
+        UNIT_TEST(the_same_picture_is_made_once),
+        UNIT_TEST(many_callers_are_all_answered),
+        UNIT_TEST(waits_until_it_is_still),
+        UNIT_TEST(a_restless_screen_is_shown_as_it_is),
+        UNIT_TEST(who_has_gone_waits_no_longer),
+        UNIT_TEST(tells_what_changed),
+        UNIT_TEST(a_wait_is_for_its_region),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -12,27 +12,21 @@
 
 enum { ARCHIVE_MAX = 1 << 30 }; /* bytes: two million leases */
 
-static char *path_of_archive(const struct journal *journal)
+static char *path_of_archive(const char *folder)
 {
-    return file_join(journal->folder, "archive.jsonl");
-}
-
-static void close_file(FILE **file)
-{
-    if (*file)
-        fclose(*file);
+    return file_join(folder, "archive.jsonl");
 }
 
 /*
  * Calls visit() for each line that holds `needle` until it returns true. A line that cannot be understood is
  * passed over: the others are receipts all the same.
  */
-static int walk(const struct journal *journal, const char *needle,
-                bool (*visit)(void *context, const struct journal_record *record), void *context,
-                struct error *err)
+static int visit_lines(const char *folder, const char *needle,
+                       bool (*visit)(void *context, const struct journal_record *record), void *context,
+                       struct error *err)
 {
-    CLEANUP_FREE char *path = path_of_archive(journal);
-    CLEANUP(close_file) FILE *file = fopen(path, "re");
+    CLEANUP_FREE char *path = path_of_archive(folder);
+    CLEANUP_FCLOSE FILE *file = fopen(path, "re");
     CLEANUP_FREE char *line = NULL;
     size_t room = 0;
     ssize_t length;
@@ -54,79 +48,64 @@ static int walk(const struct journal *journal, const char *needle,
     return 0;
 }
 
-struct search {
+struct archive_search {
     const char *id;
     struct journal_record *record;
     bool found;
 };
 
-static bool is_it(void *context, const struct journal_record *record)
+static bool is_wanted(void *context, const struct journal_record *record)
 {
-    struct search *search = context;
+    struct archive_search *search = context;
     search->found = strcmp(record->id, search->id) == 0;
     if (search->found)
         *search->record = *record;
     return search->found;
 }
 
-int archive_find(const struct journal *journal, const char *id, struct journal_record *record,
-                 struct error *err)
+int archive_find(const char *folder, const char *id, struct journal_record *record, struct error *err)
 {
-    struct search search = {.id = id, .record = record};
-    if (walk(journal, id, is_it, &search, err) < 0)
+    struct archive_search search = {.id = id, .record = record};
+    if (visit_lines(folder, id, is_wanted, &search, err) < 0)
         return -1;
     return search.found ? 0 : error_set(err, ERROR_NOT_FOUND, "there is no lease of this id");
 }
 
-struct list {
+struct archive_found {
     struct journal_record **records;
     size_t *count;
 };
 
-static bool keep(void *context, const struct journal_record *record)
+static bool add_found(void *context, const struct journal_record *record)
 {
-    struct list *list = context;
-    struct journal_record *larger = realloc(*list->records, (*list->count + 1) * sizeof *larger);
-    if (!larger)
-        abort();
-    *list->records = larger;
-    larger[(*list->count)++] = *record;
+    struct archive_found *found = context;
+    journal_append(found->records, found->count, record);
     return false;
 }
 
-int archive_list(const struct journal *journal, struct journal_record **records, size_t *count,
-                 struct error *err)
+int archive_list(const char *folder, struct journal_record **records, size_t *count, struct error *err)
 {
-    return walk(journal, NULL, keep, &(struct list){records, count}, err);
+    return visit_lines(folder, NULL, add_found, &(struct archive_found){records, count}, err);
 }
 
-int archive_add(const struct journal *journal, const struct journal_record *records, size_t count,
-                struct error *err)
+int archive_add(const char *folder, const struct journal_record *records, size_t count, struct error *err)
 {
-    CLEANUP_FREE char *path = path_of_archive(journal);
-    CLEANUP_FREE char *text = NULL;
+    CLEANUP_FREE char *path = path_of_archive(folder);
+    CLEANUP_TEXT struct text_buffer lines = {0};
     struct error reason = ERROR_INIT;
-    size_t size = 0, room = 0;
-    if (file_read(path, ARCHIVE_MAX, &text, &size, &reason) < 0 && reason.code != ERROR_NOT_FOUND) {
+    if (file_read(path, ARCHIVE_MAX, &lines.text, &lines.size, &reason) < 0 &&
+        reason.code != ERROR_NOT_FOUND) {
         *err = reason;
         return -1;
     }
+    lines.room = lines.text ? lines.size + 1 : 0;
     for (size_t i = 0; i < count; i++) {
-        if (text && strstr(text, records[i].id)) /* a crash came between the archive and the document's end */
+        /* a crash may have come between the archive and the document's end */
+        if (lines.text && strstr(lines.text, records[i].id))
             continue;
         CLEANUP_JSON json_t *document = journal_encode(&records[i]);
         CLEANUP_FREE char *line = document_text(document);
-        size_t length = strlen(line);
-        if (size + length + 2 > room) {
-            room = (size + length + 2) * 2;
-            char *larger = realloc(text, room);
-            if (!larger)
-                abort();
-            text = larger;
-        }
-        memcpy(text + size, line, length);
-        memcpy(text + size + length, "\n", 2);
-        size += length + 1;
+        text_append(&lines, "%s\n", line);
     }
-    return file_write_atomic(path, 0600, text ? text : "", size, err);
+    return file_write_atomic(path, 0600, lines.text ? lines.text : "", lines.size, err);
 }

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/document.h"
 #include "base/file.h"
 #include "base/log.h"
@@ -15,13 +14,6 @@
 #include "lease/archive.h"
 
 enum { DOCUMENT_MAX = 64 * 1024 };
-
-static const char *const states[JOURNAL_STATE_COUNT] = {
-    [JOURNAL_CREATING] = "creating",
-    [JOURNAL_LIVE] = "live",
-    [JOURNAL_ENDING] = "ending",
-    [JOURNAL_ENDED] = "ended",
-};
 
 int journal_open(struct journal *journal, const char *home, struct error *err)
 {
@@ -39,21 +31,6 @@ static char *path_of(const struct journal *journal, const char *id)
     return text_format("%s/%s.json", journal->folder, id);
 }
 
-json_t *journal_encode(const struct journal_record *record)
-{
-    return json_pack(
-        "{s:s, s:s, s:s, s:s, s:i, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:b, "
-        "s:b, s:s}",
-        "schema", "berthos.lease/1", "id", record->id, "state", states[record->state], "owner", record->owner,
-        "berth", record->berth, "uuid", record->uuid, "vcpu", (json_int_t)record->shape.vcpu, "mem_gib",
-        (json_int_t)record->shape.mem_gib, "disk_gib", (json_int_t)record->shape.disk_gib, "started_ms",
-        (json_int_t)record->started_ms, "expires_ms", (json_int_t)record->expires_ms, "ended_ms",
-        (json_int_t)record->ended_ms, "occupied_ms", (json_int_t)record->occupied_ms, "down_ms",
-        (json_int_t)record->down_ms, "stamp_ms", (json_int_t)record->stamp_ms, "stamped_ms",
-        (json_int_t)record->stamped_ms, "boot_id", record->boot_id, "paused", record->paused, "helper",
-        record->helper, "reason", lease_reason_word(record->reason));
-}
-
 int journal_write(const struct journal *journal, const struct journal_record *record, struct error *err)
 {
     CLEANUP_JSON json_t *document = journal_encode(record);
@@ -61,66 +38,6 @@ int journal_write(const struct journal *journal, const struct journal_record *re
     CLEANUP_FREE char *path = path_of(journal, record->id);
     if (file_write_atomic(path, 0600, text, strlen(text), err) < 0)
         return error_prefix(err, "the lease could not be journalled");
-    return 0;
-}
-
-static bool state_from(const char *word, enum journal_state *state)
-{
-    for (unsigned i = 0; i < JOURNAL_STATE_COUNT; i++) {
-        if (strcmp(states[i], word) == 0) {
-            *state = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-int journal_decode(const json_t *document, struct journal_record *record, struct error *err)
-{
-    const char *schema, *id, *state, *owner, *uuid, *reason, *boot_id = "";
-    int64_t berth;
-    const struct {
-        const char *key;
-        int64_t *value;
-    } numbers[] = {
-        {"vcpu", &record->shape.vcpu},
-        {"mem_gib", &record->shape.mem_gib},
-        {"disk_gib", &record->shape.disk_gib},
-        {"started_ms", &record->started_ms},
-        {"expires_ms", &record->expires_ms},
-        {"ended_ms", &record->ended_ms},
-        {"occupied_ms", &record->occupied_ms},
-        {"stamp_ms", &record->stamp_ms},
-        {"berth", &berth},
-    };
-    *record = (struct journal_record){0};
-    if (document_string(document, "schema", &schema, err) < 0 ||
-        document_string(document, "id", &id, err) < 0 ||
-        document_string(document, "state", &state, err) < 0 ||
-        document_string(document, "owner", &owner, err) < 0 ||
-        document_string(document, "uuid", &uuid, err) < 0 ||
-        document_string(document, "reason", &reason, err) < 0)
-        return -1;
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (document_integer(document, numbers[i].key, 0, INT64_MAX, numbers[i].value, err) < 0)
-            return -1;
-    /* what a node of an earlier version did not write */
-    if (document_maybe_integer(document, "down_ms", 0, INT64_MAX, &record->down_ms, err) < 0 ||
-        document_maybe_integer(document, "stamped_ms", 0, INT64_MAX, &record->stamped_ms, err) < 0 ||
-        document_maybe_string(document, "boot_id", &boot_id, err) < 0 ||
-        document_maybe_bool(document, "helper", &record->helper, err) < 0 ||
-        document_maybe_bool(document, "paused", &record->paused, err) < 0)
-        return -1;
-    if (strcmp(schema, "berthos.lease/1") != 0 || strlen(boot_id) >= CLOCK_BOOT_ID_SIZE ||
-        !lease_id_valid(id) || !state_from(state, &record->state) || !digest_valid(owner) ||
-        strlen(uuid) != GUEST_UUID_SIZE - 1 || !lease_reason_from(reason, &record->reason) ||
-        berth > INT32_MAX)
-        return error_set(err, ERROR_INTERNAL, "it is not a lease's document");
-    memcpy(record->id, id, sizeof record->id);
-    memcpy(record->owner, owner, sizeof record->owner);
-    memcpy(record->uuid, uuid, sizeof record->uuid);
-    memcpy(record->boot_id, boot_id, strlen(boot_id) + 1);
-    record->berth = (int)berth;
     return 0;
 }
 
@@ -132,7 +49,7 @@ int journal_read(const struct journal *journal, const char *id, struct journal_r
     CLEANUP_FREE char *path = path_of(journal, id);
     CLEANUP_JSON json_t *document = document_read(path, DOCUMENT_MAX, err);
     if (!document && err->code == ERROR_NOT_FOUND)
-        return archive_find(journal, id, record, err);
+        return archive_find(journal->folder, id, record, err);
     if (!document || journal_decode(document, record, err) < 0 || strcmp(record->id, id) != 0) {
         error_recode(err, ERROR_INTERNAL);
         return error_prefix(err, "the journal's document %s cannot be understood", path);
@@ -163,15 +80,6 @@ static bool id_of(const char *name, char id[LEASE_ID_SIZE])
     return lease_id_valid(id);
 }
 
-static void add_record(struct journal_record **list, size_t *used, const struct journal_record *record)
-{
-    struct journal_record *larger = realloc(*list, (*used + 1) * sizeof *larger);
-    if (!larger)
-        abort();
-    *list = larger;
-    larger[(*used)++] = *record;
-}
-
 /* The documents whose state is at least `from` and at most `to`. */
 static int read_folder(const struct journal *journal, enum journal_state from, enum journal_state to,
                        bool keep_broken, struct journal_record **records, size_t *count, struct error *err)
@@ -190,7 +98,7 @@ static int read_folder(const struct journal *journal, enum journal_state from, e
             if (!keep_broken)
                 set_aside(journal, entry->d_name, reason.text);
         } else if (record.state >= from && record.state <= to) {
-            add_record(records, count, &record);
+            journal_append(records, count, &record);
         }
     }
     closedir(folder);
@@ -216,7 +124,7 @@ int journal_history(const struct journal *journal, struct journal_record **recor
 {
     CLEANUP_FREE struct journal_record *found = NULL;
     size_t used = 0;
-    if (archive_list(journal, &found, &used, err) < 0)
+    if (archive_list(journal->folder, &found, &used, err) < 0)
         return -1;
     /* a crash may have come between the archive and the document's end */
     for (size_t i = 0; i < used;) {
@@ -247,31 +155,11 @@ int journal_compact(const struct journal *journal, int64_t now_ms, struct error 
             ended[old++] = ended[i];
     if (old == 0)
         return 0;
-    if (archive_add(journal, ended, old, err) < 0)
+    if (archive_add(journal->folder, ended, old, err) < 0)
         return -1;
     for (size_t i = 0; i < old; i++)
         if (journal_remove(journal, ended[i].id, err) < 0)
             return -1;
     log_info("lease", "%zu leases that ended more than %d days ago are archived", old, JOURNAL_KEEP_DAYS);
     return 0;
-}
-
-void journal_stamp(struct journal_record *record)
-{
-    record->stamp_ms = clock_boottime_ms();
-    record->stamped_ms = clock_realtime_ms();
-    clock_boot_id(record->boot_id);
-}
-
-int64_t journal_reached_ms(const struct journal_record *record)
-{
-    return record->started_ms + record->occupied_ms + record->down_ms;
-}
-
-void journal_receipt(const struct journal_record *record, struct lease_receipt *receipt)
-{
-    memcpy(receipt->lease_id, record->id, sizeof receipt->lease_id);
-    receipt->occupancy_seconds = record->occupied_ms / 1000;
-    receipt->down_seconds = record->down_ms / 1000;
-    receipt->reason = record->reason;
 }

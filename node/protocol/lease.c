@@ -8,7 +8,7 @@
 #include "base/document.h"
 #include "base/text.h"
 
-static const char *const reasons[REASON_COUNT] = {
+const char *const lease_reason_words[REASON_COUNT + 1] = {
     [REASON_GRACEFUL] = "graceful",
     [REASON_EXPIRED] = "expired",
     [REASON_GUEST_DIED] = "guest_died",
@@ -17,18 +17,7 @@ static const char *const reasons[REASON_COUNT] = {
 
 const char *lease_reason_word(enum lease_reason reason)
 {
-    return (unsigned)reason < REASON_COUNT ? reasons[reason] : "unknown";
-}
-
-bool lease_reason_from(const char *word, enum lease_reason *reason)
-{
-    for (unsigned i = 0; i < REASON_COUNT; i++) {
-        if (strcmp(reasons[i], word) == 0) {
-            *reason = i;
-            return true;
-        }
-    }
-    return false;
+    return (unsigned)reason < REASON_COUNT ? lease_reason_words[reason] : "unknown";
 }
 
 bool lease_id_valid(const char *id)

@@ -75,9 +75,9 @@ json_t *receipt_encode(const struct lease_receipt *receipt);
 /* max(occupancy, minimum), in seconds. */
 int64_t receipt_billed_seconds(const struct lease_receipt *receipt);
 
-/* The word of a reason and back; false for a word that is none. */
+/* The words of the reasons, ended by NULL; of one, "unknown" for what is none. */
+extern const char *const lease_reason_words[REASON_COUNT + 1];
 const char *lease_reason_word(enum lease_reason reason);
-bool lease_reason_from(const char *word, enum lease_reason *reason);
 
 /* Whether the text has the form of a lease id. */
 bool lease_id_valid(const char *id);

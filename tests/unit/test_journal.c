@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/document.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "lease/journal.h"
@@ -107,6 +108,70 @@ static void a_record_under_another_name_is_not_trusted(void **state)
     journal_close(&journal);
 }
 
+/* The document of a node of the first version, which did not write everything that is kept today. */
+static const char first_version[] =
+    "{\"schema\": \"berthos.lease/1\", \"id\": \"" FIRST "\", \"state\": \"ended\", \"owner\": "
+    "\"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\", \"berth\": 1, \"uuid\": "
+    "\"11111111-2222-5333-8444-555555555555\", \"vcpu\": 2, \"mem_gib\": 4, \"disk_gib\": 40, "
+    "\"started_ms\": 1000, \"expires_ms\": 0, \"ended_ms\": 63000, \"occupied_ms\": 61999, \"stamp_ms\": 0, "
+    "\"reason\": \"expired\"}";
+
+static void documents_of_earlier_versions_are_read(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct journal_record record = a_record(FIRST, JOURNAL_ENDED), read;
+    CLEANUP_JSON json_t *document = document_parse(first_version, strlen(first_version), &err);
+    assert_int_equal(journal_decode(document, &read, &err), 0);
+    assert_memory_equal(&read, &record, sizeof read);
+    const char *needed[] = {"id",       "state",       "owner",    "berth",      "uuid",
+                            "vcpu",     "mem_gib",     "disk_gib", "started_ms", "expires_ms",
+                            "ended_ms", "occupied_ms", "stamp_ms", "reason",     "schema"};
+    for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+        CLEANUP_JSON json_t *torn = json_copy(document);
+        json_object_del(torn, needed[i]);
+        assert_int_equal(journal_decode(torn, &read, &err), -1);
+        assert_non_null(strstr(err.text, needed[i]));
+    }
+}
+
+static void every_member_is_kept(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct journal_record record = a_record(FIRST, JOURNAL_ENDING), read;
+    record.expires_ms = 1;
+    record.down_ms = 2;
+    record.stamp_ms = 3;
+    record.stamped_ms = INT64_MAX;
+    record.helper = record.paused = true;
+    snprintf(record.boot_id, sizeof record.boot_id, "01234567-89ab-cdef-0123-456789abcdef");
+    CLEANUP_JSON json_t *document = journal_encode(&record);
+    assert_int_equal(json_object_size(document), 20);
+    assert_int_equal(journal_decode(document, &read, &err), 0);
+    assert_memory_equal(&read, &record, sizeof read);
+    static const struct {
+        const char *name, *value;
+    } wrong[] = {{"schema", "\"berthos.lease/2\""},
+                 {"id", "\"l_0\""},
+                 {"state", "\"lives\""},
+                 {"owner", "\"me\""},
+                 {"berth", "2147483648"},
+                 {"uuid", "\"1\""},
+                 {"vcpu", "-1"},
+                 {"down_ms", "null"},
+                 {"boot_id", "\"a\\u0000\""},
+                 {"paused", "1"},
+                 {"reason", "\"unknown\""},
+                 {"boot_id", "\"01234567-89ab-cdef-0123-456789abcdef0\""}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        CLEANUP_JSON json_t *bad = json_copy(document);
+        json_object_set_new(bad, wrong[i].name,
+                            json_loads(wrong[i].value, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL));
+        assert_int_equal(journal_decode(bad, &read, &err), -1);
+    }
+}
+
 #define DAY_MS 86400000LL
 
 static void old_leases_are_archived(void **state)
@@ -154,6 +219,8 @@ static void old_leases_are_archived(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(documents_of_earlier_versions_are_read),
+        cmocka_unit_test(every_member_is_kept),
         cmocka_unit_test_setup_teardown(old_leases_are_archived, make_home, remove_home),
         cmocka_unit_test_setup_teardown(written_and_read, make_home, remove_home),
         cmocka_unit_test_setup_teardown(what_is_not_there, make_home, remove_home),

@@ -6,14 +6,27 @@
 #include "base/text.h"
 #include "config/settings.h"
 
-#define FIELD(section, member, type)                                                                         \
+static const char *const fact_words[] = {
+    [FACT_UNKNOWN] = "unknown", [FACT_NO] = "no", [FACT_YES] = "yes", NULL};
+
+static const char *const state_words[] = {[IMAGE_STATE_UNKNOWN] = "unknown",
+                                          [IMAGE_STATE_MISSING] = "missing",
+                                          [IMAGE_STATE_STALE] = "stale",
+                                          [IMAGE_STATE_TAMPERED] = "tampered",
+                                          [IMAGE_STATE_UNREADABLE] = "unreadable",
+                                          [IMAGE_STATE_VERIFIED] = "verified",
+                                          NULL};
+
+#define FIELD(section, member, kind, ...)                                                                    \
     {                                                                                                        \
-#section, #member, type, offsetof(struct facts, section.member),                                     \
-            sizeof(((struct facts *)NULL)->section.member)                                                   \
+#section,                                                                                            \
+        {                                                                                                    \
+#member, kind, MEMBER_AT(struct facts, section.member), __VA_ARGS__                              \
+        }                                                                                                    \
     }
-#define FACT(section, member)    FIELD(section, member, RECORD_FACT)
-#define TEXT(section, member)    FIELD(section, member, RECORD_TEXT)
-#define INTEGER(section, member) FIELD(section, member, RECORD_INTEGER)
+#define FACT(section, member)    FIELD(section, member, MEMBER_WORD, .words = fact_words)
+#define TEXT(section, member)    FIELD(section, member, MEMBER_TEXT)
+#define INTEGER(section, member) FIELD(section, member, MEMBER_INTEGER, .min = INT64_MIN, .max = INT64_MAX)
 
 static const struct record_field fields[] = {
     FACT(identity, loaded),
@@ -55,7 +68,7 @@ static const struct record_field fields[] = {
     INTEGER(kvm, loop_ns),
     TEXT(kvm, error),
 
-    FIELD(image, state, RECORD_STATE),
+    FIELD(image, state, MEMBER_WORD, .words = state_words),
     TEXT(image, name),
     TEXT(image, manifest_sha256),
     FACT(image, test_only),
@@ -108,6 +121,8 @@ static const struct record_field fields[] = {
     TEXT(network, error),
     FACT(network, sleeps),
     TEXT(network, sleep_states),
+
+    {NULL, {"tunnel", MEMBER_WORD, MEMBER_AT(struct facts, tunnel), .words = fact_words}},
 };
 
 const struct record_field *record_fields(size_t *count)
@@ -116,61 +131,22 @@ const struct record_field *record_fields(size_t *count)
     return fields;
 }
 
-static const char *const fact_words[] = {
-    [FACT_UNKNOWN] = "unknown", [FACT_NO] = "no", [FACT_YES] = "yes", NULL};
-
-static const char *const state_words[] = {[IMAGE_STATE_UNKNOWN] = "unknown",
-                                          [IMAGE_STATE_MISSING] = "missing",
-                                          [IMAGE_STATE_STALE] = "stale",
-                                          [IMAGE_STATE_TAMPERED] = "tampered",
-                                          [IMAGE_STATE_UNREADABLE] = "unreadable",
-                                          [IMAGE_STATE_VERIFIED] = "verified",
-                                          NULL};
-
-const char *const *record_words(enum record_type type)
+static json_t *encode_field(const struct member *member, const struct facts *facts)
 {
-    return type == RECORD_STATE ? state_words : fact_words;
-}
-
-/* A text of other programs may be broken UTF-8, which JSON cannot hold. */
-static json_t *encode_text(const char *text)
-{
-    json_t *value = json_string(text);
-    return value ? value : json_string("(not UTF-8)");
-}
-
-static json_t *encode_word(enum record_type type, unsigned value)
-{
-    const char *const *words = record_words(type);
-    for (unsigned i = 0; words[i]; i++)
-        if (i == value)
-            return json_string(words[i]);
-    return json_string("unknown");
-}
-
-static json_t *encode_field(const struct record_field *field, const struct facts *facts)
-{
-    const void *member = (const char *)facts + field->offset;
+    const void *slot = (const char *)facts + member->offset;
     CLEANUP_FREE char *text = NULL;
-    switch (field->type) {
-    case RECORD_FACT:
-        return encode_word(field->type, *(const enum fact *)member);
-    case RECORD_STATE:
-        return encode_word(field->type, *(const enum image_state *)member);
-    case RECORD_TEXT:
-        return encode_text(member);
-    case RECORD_INTEGER:
-        return json_integer(*(const int64_t *)member);
+    unsigned long version;
+    switch (member->kind) {
     case RECORD_MODE:
-        text = text_format("%04o", *(const unsigned *)member);
+        text = text_format("%04o", *(const unsigned *)slot);
         return json_string(text);
-    case RECORD_VERSION: {
-        unsigned long version = *(const unsigned long *)member;
+    case RECORD_VERSION:
+        version = *(const unsigned long *)slot;
         text = text_format("%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
         return json_string(text);
+    default:
+        return member_encode(member, facts);
     }
-    }
-    abort();
 }
 
 static json_t *encode_config(const struct config *config)
@@ -193,14 +169,14 @@ json_t *record_encode(const struct config *config, enum config_intent intent, bo
     clock_format(facts->time_ms, time);
     json_t *sections = json_object();
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        if (!json_object_get(sections, fields[i].section))
-            json_object_set_new(sections, fields[i].section, json_object());
-        json_object_set_new(json_object_get(sections, fields[i].section), fields[i].name,
-                            encode_field(&fields[i], facts));
+        const char *section = fields[i].section;
+        if (section && !json_object_get(sections, section))
+            json_object_set_new(sections, section, json_object());
+        json_object_set_new(section ? json_object_get(sections, section) : sections, fields[i].member.name,
+                            encode_field(&fields[i].member, facts));
     }
     json_object_set_new(json_object_get(sections, "image"), "labels",
                         facts->image.labels ? json_deep_copy(facts->image.labels) : json_null());
-    json_object_set_new(sections, "tunnel", encode_word(RECORD_FACT, facts->tunnel));
     json_t *document = json_pack("{s:s, s:s, s:s, s:s, s:b, s:o, s:o}", "schema", RECORD_SCHEMA, "version",
                                  BERTHOS_VERSION, "recordedAt", time, "intent", config_intent_word(intent),
                                  "deep", deep, "config", encode_config(config), "facts", sections);

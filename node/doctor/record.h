@@ -12,32 +12,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/member.h"
 #include "config/config.h"
 #include "doctor/facts.h"
 
 #define RECORD_SCHEMA "berthos.recording/1"
 
-enum record_type {
-    RECORD_FACT,    /* enum fact: "unknown", "no", "yes" */
-    RECORD_STATE,   /* enum image_state */
-    RECORD_TEXT,    /* char[] */
-    RECORD_INTEGER, /* int64_t */
-    RECORD_MODE,    /* unsigned: permission bits, in octal as text */
-    RECORD_VERSION, /* unsigned long: "9.0.0" */
+/* Kinds of a member that only facts have; an `enum fact` is a MEMBER_WORD. */
+enum {
+    RECORD_MODE = MEMBER_OWN, /* unsigned: permission bits, in octal as text */
+    RECORD_VERSION,           /* unsigned long: "9.0.0" */
 };
 
 /* One member of struct facts; the image's labels and the time are not among them. */
 struct record_field {
-    const char *section, *name;
-    enum record_type type;
-    size_t offset, size; /* in struct facts, bytes */
+    const char *section; /* the object that it stands in; NULL for one that stands alone */
+    struct member member;
 };
 
 /* The table. Borrowed, static. */
 const struct record_field *record_fields(size_t *count);
-
-/* The words of a RECORD_FACT or RECORD_STATE by its value, ended by NULL. Static. */
-const char *const *record_words(enum record_type type);
 
 /* A new reference. */
 json_t *record_encode(const struct config *config, enum config_intent intent, bool deep,

@@ -43,47 +43,23 @@ static inline const char *recording_text(const json_t *object, const char *name)
     return recording_needs(json_string_value(json_object_get(object, name)), "text", name);
 }
 
-static inline unsigned recording_word(const json_t *object, const char *name, enum record_type type)
+static inline void recording_field(const struct member *member, const json_t *section, struct facts *facts)
 {
-    const char *word = recording_text(object, name), *const *words = record_words(type);
-    for (unsigned i = 0; words[i]; i++)
-        if (strcmp(words[i], word) == 0)
-            return i;
-    recording_needs(NULL, "word", name);
-    return 0;
-}
-
-static inline void recording_field(const struct record_field *field, const json_t *section,
-                                   struct facts *facts)
-{
-    void *member = (char *)facts + field->offset;
+    void *slot = (char *)facts + member->offset;
     unsigned long major, minor, release;
-    const json_t *number;
-    switch (field->type) {
-    case RECORD_FACT:
-        *(enum fact *)member = recording_word(section, field->name, field->type);
-        return;
-    case RECORD_STATE:
-        *(enum image_state *)member = recording_word(section, field->name, field->type);
-        return;
-    case RECORD_TEXT:
-        snprintf(member, field->size, "%s", recording_text(section, field->name));
-        return;
-    case RECORD_INTEGER:
-        number = json_object_get(section, field->name);
-        recording_needs(json_is_integer(number) ? number : NULL, "number", field->name);
-        *(int64_t *)member = json_integer_value(number);
-        return;
+    switch (member->kind) {
     case RECORD_MODE:
-        *(unsigned *)member = (unsigned)strtoul(recording_text(section, field->name), NULL, 8);
+        *(unsigned *)slot = (unsigned)strtoul(recording_text(section, member->name), NULL, 8);
         return;
     case RECORD_VERSION:
-        if (sscanf(recording_text(section, field->name), "%lu.%lu.%lu", &major, &minor, &release) != 3)
-            recording_needs(NULL, "version", field->name);
-        *(unsigned long *)member = major * 1000000 + minor * 1000 + release;
+        if (sscanf(recording_text(section, member->name), "%lu.%lu.%lu", &major, &minor, &release) != 3)
+            recording_needs(NULL, "version", member->name);
+        *(unsigned long *)slot = major * 1000000 + minor * 1000 + release;
         return;
+    default:
+        if (!member_decode(member, json_object_get(section, member->name), facts))
+            recording_needs(NULL, "member", member->name);
     }
-    abort();
 }
 
 /* Through node.toml, as every configuration comes in. */
@@ -125,10 +101,11 @@ static inline struct recording recording_decode(json_t *document)
     recording.deep = json_is_true(json_object_get(document, "deep"));
     recording.config = recording_config(json_object_get(document, "config"));
     for (size_t i = 0; i < count; i++)
-        recording_field(&fields[i], json_object_get(sections, fields[i].section), &recording.facts);
+        recording_field(&fields[i].member,
+                        fields[i].section ? json_object_get(sections, fields[i].section) : sections,
+                        &recording.facts);
     const json_t *labels = json_object_get(json_object_get(sections, "image"), "labels");
     recording.facts.image.labels = json_is_object(labels) ? labels : NULL;
-    recording.facts.tunnel = recording_word(sections, "tunnel", RECORD_FACT);
     return recording;
 }
 

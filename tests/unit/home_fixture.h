@@ -1,4 +1,5 @@
-/* A folder of a test's own as $BERTHOS_HOME: made before it and removed after it. */
+/* A folder of a test's own as $BERTHOS_HOME: made before it, removed after it and after what at_end() undoes.
+ */
 #ifndef BERTHOS_TESTS_HOME_FIXTURE_H
 #define BERTHOS_TESTS_HOME_FIXTURE_H
 
@@ -6,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "unit.h"
 
 static char *home;
 
@@ -19,7 +21,7 @@ static int make_home(void **state)
 
 static int remove_home(void **state)
 {
-    (void)state;
+    unit_end(state);
     CLEANUP_FREE char *command = text_format("rm -rf '%s'", home);
     int status = system(command);
     free(home);

@@ -63,10 +63,8 @@ static void too_long_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sets_code_and_sentence),
-        cmocka_unit_test(puts_the_errno_at_the_end),
-        cmocka_unit_test(prefix_keeps_the_code),
-        cmocka_unit_test(recode_keeps_the_text),
+        cmocka_unit_test(sets_code_and_sentence), cmocka_unit_test(puts_the_errno_at_the_end),
+        cmocka_unit_test(prefix_keeps_the_code),  cmocka_unit_test(recode_keeps_the_text),
         cmocka_unit_test(too_long_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

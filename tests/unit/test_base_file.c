@@ -25,6 +25,7 @@ static int make_folder(void **state)
 static int remove_folder(void **state)
 {
     struct error err = ERROR_INIT;
+    unit_end(state);
     const char *const argv[] = {"rm", "-rf", *state, NULL};
     int failed = process_run(argv, 10000, NULL, &err);
     free(*state);
@@ -153,7 +154,8 @@ static void replaces_a_link(void **state)
 }
 
 struct rewriting {
-    const char *path;
+    pthread_t thread;
+    char *path;
     atomic_bool stop;
 };
 
@@ -173,17 +175,25 @@ static void *rewrite(void *argument)
     return NULL;
 }
 
+static void end_rewriting(void *argument)
+{
+    struct rewriting *rewriting = argument;
+    rewriting->stop = true;
+    pthread_join(rewriting->thread, NULL);
+}
+
 /* A reader beside a writer sees one whole version, never a mixture and never a missing file. */
 static void readers_see_whole_versions(void **state)
 {
     struct error err = ERROR_INIT;
     CLEANUP_FREE char *path = file_join(*state, "busy");
-    struct rewriting rewriting = {.path = path};
+    struct rewriting *rewriting = unit_room(sizeof *rewriting);
+    rewriting->path = unit_text(path);
     CLEANUP_FREE char *first = malloc(WHOLE);
     memset(first, 'z', WHOLE);
     assert_int_equal(file_write_atomic(path, 0600, first, WHOLE, &err), 0);
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, rewrite, &rewriting), 0);
+    assert_int_equal(pthread_create(&rewriting->thread, NULL, rewrite, rewriting), 0);
+    at_end(end_rewriting, rewriting);
     for (int i = 0; i < 300; i++) {
         CLEANUP_FREE char *data = NULL;
         size_t size = 0;
@@ -191,8 +201,6 @@ static void readers_see_whole_versions(void **state)
         assert_int_equal(size, WHOLE);
         assert_true(memcmp(data, data + 1, WHOLE - 1) == 0);
     }
-    rewriting.stop = true;
-    pthread_join(thread, NULL);
 }
 
 static void folders_have_their_mode(void **state)

@@ -105,15 +105,14 @@ static void is_killed_also_when_silent(void **state)
 static void takes_its_children_along(void **state)
 {
     (void)state;
-    char path[] = "/tmp/berthos-unit-process.XXXXXX";
-    int fd = mkstemp(path);
+    char *path = unit_text("/tmp/berthos-unit-process.XXXXXX");
+    CLEANUP_CLOSE int fd = mkstemp(path);
     assert_true(fd >= 0);
+    at_end(unit_remove, path);
     CLEANUP_FREE char *script = text_format("sleep 60 & echo $! > %s; wait", path);
     assert_late(script);
     char digits[16] = "";
     assert_true(read(fd, digits, sizeof digits - 1) > 0);
-    close(fd);
-    unlink(path);
     pid_t child = atoi(digits);
     assert_true(child > 1);
     CLEANUP_FREE char *proc = text_format("/proc/%d/stat", child);
@@ -142,7 +141,7 @@ int main(void)
         cmocka_unit_test(output_is_bounded),
         cmocka_unit_test(is_killed_at_the_deadline),
         cmocka_unit_test(is_killed_also_when_silent),
-        cmocka_unit_test(takes_its_children_along),
+        UNIT_TEST(takes_its_children_along),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

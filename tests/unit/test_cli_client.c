@@ -41,9 +41,10 @@ static void *serve(void *argument)
     return NULL;
 }
 
-static void server_start(struct server *server, const char *answer)
+/* Listens. The answer is given once server_run() was called. */
+static struct server *server_start(const char *answer)
 {
-    memset(server, 0, sizeof *server);
+    struct server *server = unit_room(sizeof *server);
     server->answer = answer;
     server->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -52,17 +53,30 @@ static void server_start(struct server *server, const char *answer)
     assert_int_equal(listen(server->listener, 4), 0);
     assert_int_equal(getsockname(server->listener, (struct sockaddr *)&address, &length), 0);
     snprintf(server->url, sizeof server->url, "http://127.0.0.1:%u", ntohs(address.sin_port));
+    return server;
 }
 
+/* The server may still be in accept(), where the client gave up before it connected. */
+static void server_stop(void *argument)
+{
+    struct server *server = argument;
+    shutdown(server->listener, SHUT_RDWR);
+    pthread_join(server->thread, NULL);
+    close(server->listener);
+}
+
+/* Until the end of the test, or end_now(). */
 static void server_run(struct server *server)
 {
     assert_int_equal(pthread_create(&server->thread, NULL, serve, server), 0);
+    at_end(server_stop, server);
 }
 
-static void server_stop(struct server *server)
+static void remove_proxies(void *nothing)
 {
-    pthread_join(server->thread, NULL);
-    close(server->listener);
+    (void)nothing;
+    unsetenv("http_proxy");
+    unsetenv("ALL_PROXY");
 }
 
 static const struct client_request get = {.method = "GET", .path = "/v1/node", .timeout_ms = 5000};
@@ -70,14 +84,13 @@ static const struct client_request get = {.method = "GET", .path = "/v1/node", .
 /* Asks for one JSON document and gives back the error. */
 static struct error asked(const char *answer, const struct client_request *request)
 {
-    struct server server;
-    server_start(&server, answer);
-    server_run(&server);
+    struct server *server = server_start(answer);
+    server_run(server);
     struct error err = ERROR_INIT;
-    CLEANUP_CLIENT struct client *client = client_new(server.url, NULL);
+    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL);
     json_t *document = client_ask(client, request, &err);
     assert_null(document);
-    server_stop(&server);
+    end_now(server);
     return err;
 }
 
@@ -86,29 +99,27 @@ static struct error asked(const char *answer, const struct client_request *reque
 static void test_a_document_and_what_is_sent(void **state)
 {
     (void)state;
-    struct server server;
     struct error err = ERROR_INIT;
-    server_start(&server, ANSWER("201 Created", "{\"id\": \"x\"}"));
-    server_run(&server);
+    struct server *server = server_start(ANSWER("201 Created", "{\"id\": \"x\"}"));
+    server_run(server);
     /* A proxy that would be used by any other client. */
     setenv("http_proxy", "http://127.0.0.1:1", 1);
     setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
-    CLEANUP_CLIENT struct client *client = client_new(server.url, "5ec2e7");
+    at_end(remove_proxies, NULL);
+    CLEANUP_CLIENT struct client *client = client_new(server->url, "5ec2e7");
     json_t *body = json_pack("{s:s}", "os", "linux");
     struct client_request request = {
         .method = "POST", .path = "/v1/leases", .body = body, .timeout_ms = 5000};
     json_t *document = client_ask(client, &request, &err);
-    unsetenv("http_proxy");
-    unsetenv("ALL_PROXY");
     if (!document)
         fail_msg("%s", err.text);
     assert_string_equal(json_string_value(json_object_get(document, "id")), "x");
-    server_stop(&server);
-    assert_true(text_starts(server.request, "POST /v1/leases HTTP/1.1\r\n"));
-    assert_non_null(strstr(server.request, "\r\nAuthorization: Bearer 5ec2e7\r\n"));
-    assert_non_null(strstr(server.request, "\r\nContent-Type: application/json\r\n"));
-    assert_non_null(strstr(server.request, "\r\nContent-Length: 14\r\n"));
-    assert_null(strstr(server.request, "Expect:"));
+    end_now(server);
+    assert_true(text_starts(server->request, "POST /v1/leases HTTP/1.1\r\n"));
+    assert_non_null(strstr(server->request, "\r\nAuthorization: Bearer 5ec2e7\r\n"));
+    assert_non_null(strstr(server->request, "\r\nContent-Type: application/json\r\n"));
+    assert_non_null(strstr(server->request, "\r\nContent-Length: 14\r\n"));
+    assert_null(strstr(server->request, "Expect:"));
     json_decref(document);
     json_decref(body);
 }
@@ -178,60 +189,55 @@ static void test_a_cut_off_answer(void **state)
 static void test_nobody_there(void **state)
 {
     (void)state;
-    struct server server;
     struct error err = ERROR_INIT;
-    server_start(&server, NULL);
-    close(server.listener);
-    CLEANUP_CLIENT struct client *client = client_new(server.url, NULL);
+    struct server *server = server_start(NULL);
+    close(server->listener);
+    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL);
     assert_null(client_ask(client, &get, &err));
     CLEANUP_FREE char *sentence =
-        text_format("no node answers at %s; start one with: berth node up", server.url);
+        text_format("no node answers at %s; start one with: berth node up", server->url);
     assert_string_equal(err.text, sentence);
 }
 
 static void test_time_out_and_cancel(void **state)
 {
     (void)state;
-    struct server server;
     struct error err = ERROR_INIT;
     struct client_request request = get;
     request.timeout_ms = 200;
-    server_start(&server, NULL);
-    server.silent = true;
-    server_run(&server);
-    CLEANUP_CLIENT struct client *client = client_new(server.url, NULL);
+    struct server *server = server_start(NULL);
+    server->silent = true;
+    server_run(server);
+    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL);
     assert_null(client_ask(client, &request, &err));
     assert_int_equal(err.code, ERROR_TIMEOUT);
     assert_non_null(strstr(err.text, "in time"));
-    server_stop(&server);
+    end_now(server);
 
     atomic_bool cancel = true;
     request.timeout_ms = CLIENT_NO_TIMEOUT;
     request.cancel = &cancel;
-    server_start(&server, NULL);
-    server.silent = true;
-    server_run(&server);
-    CLEANUP_CLIENT struct client *other = client_new(server.url, NULL);
+    server = server_start(NULL);
+    server->silent = true;
+    server_run(server);
+    CLEANUP_CLIENT struct client *other = client_new(server->url, NULL);
     int64_t started_ms = clock_monotonic_ms();
     assert_null(client_ask(other, &request, &err));
     assert_string_equal(err.text, "interrupted");
     assert_true(clock_monotonic_ms() - started_ms < 3000);
-    /* The server may still be in accept() where curl gave up before it connected. */
-    shutdown(server.listener, SHUT_RDWR);
-    server_stop(&server);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_document_and_what_is_sent),
-        cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_what_is_no_node),
-        cmocka_unit_test(test_redirects_are_not_followed),
-        cmocka_unit_test(test_answers_are_bounded),
-        cmocka_unit_test(test_a_cut_off_answer),
-        cmocka_unit_test(test_nobody_there),
-        cmocka_unit_test(test_time_out_and_cancel),
+        UNIT_TEST(test_a_document_and_what_is_sent),
+        UNIT_TEST(test_refusals),
+        UNIT_TEST(test_what_is_no_node),
+        UNIT_TEST(test_redirects_are_not_followed),
+        UNIT_TEST(test_answers_are_bounded),
+        UNIT_TEST(test_a_cut_off_answer),
+        UNIT_TEST(test_nobody_there),
+        UNIT_TEST(test_time_out_and_cancel),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -291,10 +291,11 @@ static void labels_of_berths(void **state)
 static void labels_under_kvm(void **state)
 {
     (void)state;
-    char label[GUEST_LABEL_SIZE], device[] = "/tmp/berthos-unit-kvm-XXXXXX";
+    char label[GUEST_LABEL_SIZE], *device = unit_text("/tmp/berthos-unit-kvm-XXXXXX");
     bool root = geteuid() == 0;
-    int fd = mkstemp(device);
+    CLEANUP_CLOSE int fd = mkstemp(device);
     assert_true(fd >= 0);
+    at_end(unit_remove, device);
     CLEANUP_FREE char *shared = text_format("+64055:+%u", (unsigned)(root ? 4242 : getegid()));
     assert_int_equal(root ? fchown(fd, 0, 4242) : 0, 0);
     static const struct {
@@ -311,8 +312,7 @@ static void labels_under_kvm(void **state)
         assert_int_equal(fchmod(fd, 0666), 0);
         assert_true(guest_label(shared, "0123456789abcdef", 0, device, label));
     }
-    close(fd);
-    unlink(device);
+    end_now(device);
     assert_false(guest_label(shared, "0123456789abcdef", 0, device, label));
 }
 
@@ -324,7 +324,7 @@ int main(void)
         cmocka_unit_test(foreign_namespaces),  cmocka_unit_test(not_xml),
         cmocka_unit_test(names_and_uuids),     cmocka_unit_test(chains_of_another_depth),
         cmocka_unit_test(saved_xml_is_edited), cmocka_unit_test(labels_of_berths),
-        cmocka_unit_test(labels_under_kvm),
+        UNIT_TEST(labels_under_kvm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,6 +54,20 @@ static void close_leases(struct world *world, bool end)
     assert_int_equal(fake_host.holds, 0);
 }
 
+static void free_world(void *argument)
+{
+    struct world *world = argument;
+    fake_host.destroy_faults = 0;
+    if (world->leases)
+        close_leases(world, true);
+    assert_int_equal(fake_domain_count(), 0);
+    pairing_close(world->pairing);
+    config_free(world->config);
+    free(world->assets);
+    free(world);
+}
+
+/* Until the end of the test, or end_now(). */
 static struct world *new_world(const char *warm)
 {
     struct error err = ERROR_INIT;
@@ -73,19 +87,9 @@ static struct world *new_world(const char *warm)
     assert_int_equal(file_write_atomic(page, 0600, "<!doctype html>", 15, &err), 0);
     fake_host.start_faults = fake_host.destroy_faults = fake_host.agent_faults = 0;
     fake_host.save_faults = fake_host.restore_faults = 0;
+    at_end(free_world, world);
     open_leases(world);
     return world;
-}
-
-static void free_world(struct world *world)
-{
-    fake_host.destroy_faults = 0;
-    close_leases(world, true);
-    assert_int_equal(fake_domain_count(), 0);
-    pairing_close(world->pairing);
-    config_free(world->config);
-    free(world->assets);
-    free(world);
 }
 
 /* Creates a lease; what was promised is noted. Returns whether it is live. */
@@ -258,7 +262,7 @@ static void any_order_of_events(const char *warm)
     for (size_t i = 0; i < world->count; i++)
         end(world, &world->promises[i]);
     check_world(world);
-    free_world(world);
+    end_now(world);
 }
 
 static void any_order_cold(void **state)
@@ -373,7 +377,7 @@ static void many_at_once(const char *warm)
     for (size_t i = 0; i < world->count; i++)
         end(world, &world->promises[i]);
     check_world(world);
-    free_world(world);
+    end_now(world);
 }
 
 static void many_at_once_cold(void **state)
@@ -414,7 +418,7 @@ static void a_guest_that_does_not_go(void **state)
     await_quiet(world); /* the keeper tries again by itself */
     assert_int_equal(leases_receipt(world->leases, promise->id, &operator_grant, &receipt, &err), 0);
     assert_int_equal(receipt.reason, REASON_GRACEFUL);
-    free_world(world);
+    end_now(world);
 }
 
 static void a_create_that_cannot_be_undone(void **state)
@@ -433,7 +437,7 @@ static void a_create_that_cannot_be_undone(void **state)
     assert_string_equal(status.state, "failed");
     assert_string_not_equal(status.reason, "");
     assert_true(create(world));
-    free_world(world);
+    end_now(world);
 }
 
 static void fewer_berths_than_leases(void **state)
@@ -451,7 +455,7 @@ static void fewer_berths_than_leases(void **state)
     end(world, &world->promises[1]);
     assert_true(create(world));
     assert_false(create(world)); /* the second is not offered any more */
-    free_world(world);
+    end_now(world);
 }
 
 /* --- prepared guests ------------------------------------------------------------------------------- */
@@ -483,7 +487,7 @@ static void a_prepared_guest_is_taken(void **state)
     assert_int_equal(fake_host.starts, starts);
     assert_int_equal(fake_host.destroys, destroys);
     assert_int_equal(count_state(world, "ready"), BERTHS - 1);
-    free_world(world);
+    end_now(world);
 }
 
 static void another_shape_is_started_cold(void **state)
@@ -498,7 +502,7 @@ static void another_shape_is_started_cold(void **state)
     assert_int_equal(lease.shape.vcpu, 1);
     assert_int_equal(fake_host.claims, claims);
     assert_int_equal(fake_host.starts, starts + 1);
-    free_world(world);
+    end_now(world);
 }
 
 /* One that has to give way and does not go keeps its berth from everybody until it has gone. */
@@ -516,7 +520,7 @@ static void a_prepared_guest_that_does_not_go(void **state)
     assert_int_equal(fake_domain_count(), BERTHS);
     fake_host.destroy_faults = 0;
     await_ready(world, BERTHS);
-    free_world(world);
+    end_now(world);
 }
 
 static void a_prepared_guest_that_dies_is_replaced(void **state)
@@ -533,7 +537,7 @@ static void a_prepared_guest_that_dies_is_replaced(void **state)
         clock_sleep_ms(10);
     await_ready(world, BERTHS);
     assert_int_equal(fake_host.starts, starts + 1);
-    free_world(world);
+    end_now(world);
 }
 
 static void a_node_that_takes_no_leases_prepares_none(void **state)
@@ -548,7 +552,7 @@ static void a_node_that_takes_no_leases_prepares_none(void **state)
     assert_int_equal(fake_domain_count(), 0);
     leases_park(world->leases);
     await_ready(world, BERTHS);
-    free_world(world);
+    end_now(world);
 }
 
 /* A guest that was claimed and not yet live when the node died belongs to nobody. */
@@ -564,7 +568,7 @@ static void nothing_prepared_outlives_the_node(void **state)
     check_world(world);
     await_ready(world, BERTHS - 1);
     end(world, &world->promises[0]);
-    free_world(world);
+    end_now(world);
 }
 
 static void a_saved_guest_is_restored(void **state)
@@ -590,7 +594,7 @@ static void a_saved_guest_is_restored(void **state)
     assert_int_equal(fake_host.saves, saves);                      /* and for the node's next run */
     assert_int_equal(request(world, "linux", 1, &lease, &err), 0); /* another shape */
     assert_int_equal(fake_host.restores, restores + 3);
-    free_world(world);
+    end_now(world);
 }
 
 static void a_restore_that_fails_is_a_boot(void **state)
@@ -607,7 +611,7 @@ static void a_restore_that_fails_is_a_boot(void **state)
     end(world, &world->promises[0]);
     await_ready(world, BERTHS);
     assert_int_equal(fake_host.saves, saves + 1); /* what failed was dropped */
-    free_world(world);
+    end_now(world);
 }
 
 int main(void)

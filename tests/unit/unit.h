@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -56,6 +57,18 @@ static inline void *unit_room(size_t size)
         abort();
     at_end(free, room);
     return room;
+}
+
+static inline char *unit_text(const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(unit_room(size), text, size);
+}
+
+/* For at_end(): a file goes. */
+static inline void unit_remove(void *path)
+{
+    unlink(path);
 }
 
 /* Undoes all: a teardown. */

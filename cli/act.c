@@ -57,7 +57,7 @@ static char *list_actions(int key, const char *text, void *input)
         for (size_t j = 0; j < ops[i].field_count; j++) {
             CLEANUP_FREE char *shorter = list;
             list =
-                text_format("%s %s%s", shorter, ops[i].fields[j].name, ops[i].fields[j].required ? "" : "?");
+                text_format("%s %s%s", shorter, ops[i].fields[j].name, ops[i].fields[j].optional ? "?" : "");
         }
         CLEANUP_FREE char *line = list;
         list = text_format("%s\n", line);

@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static const struct action_field *field_of(const struct action_op *op, const char *name)
+static const struct member *field_of(const struct action_op *op, const char *name)
 {
     for (size_t i = 0; i < op->field_count; i++)
         if (strcmp(op->fields[i].name, name) == 0)
@@ -122,7 +122,7 @@ static int read_scroll(const struct action_op *op, json_t *action, struct error 
 /* duration, in seconds */
 static int read_duration(const struct action_op *op, json_t *action, struct error *err)
 {
-    const struct action_field *field = field_of(op, "duration_ms");
+    const struct member *field = field_of(op, "duration_ms");
     if (!field || !json_object_get(action, "duration"))
         return 0;
     CLEANUP_JSON json_t *duration = take(action, "duration");

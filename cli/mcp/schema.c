@@ -67,14 +67,14 @@ static json_t *region(void)
     return array_of(integer(0, MCP_COORDINATE_MAX), 4, 4);
 }
 
-static json_t *field_schema(const struct action_field *field)
+static json_t *field_schema(const struct member *field)
 {
     json_t *schema = NULL;
-    switch (field->type) {
-    case FIELD_INTEGER:
+    switch (field->kind) {
+    case MEMBER_INTEGER:
         schema = integer(field->min, field->max);
         break;
-    case FIELD_WORD:
+    case MEMBER_WORD:
         schema = words(field->words);
         break;
     case FIELD_TEXT:
@@ -119,8 +119,8 @@ static json_t *frame(void)
 static bool has_coordinates(const struct action_op *op)
 {
     for (size_t i = 0; i < op->field_count; i++)
-        if (strcmp(op->fields[i].name, "x") == 0 || op->fields[i].type == FIELD_PATH ||
-            op->fields[i].type == FIELD_REGION)
+        if (strcmp(op->fields[i].name, "x") == 0 || op->fields[i].kind == FIELD_PATH ||
+            op->fields[i].kind == FIELD_REGION)
             return true;
     return false;
 }
@@ -130,7 +130,7 @@ json_t *mcp_schema_op(const struct action_op *op)
     json_t *properties = json_object(), *required = json_array();
     for (size_t i = 0; i < op->field_count; i++) {
         json_object_set_new(properties, op->fields[i].name, field_schema(&op->fields[i]));
-        if (op->fields[i].required)
+        if (!op->fields[i].optional)
             json_array_append_new(required, json_string(op->fields[i].name));
     }
     json_object_set_new(properties, "screenshot", screenshot_flag());
@@ -168,7 +168,7 @@ static json_t *batch_item(void)
     for (size_t i = 0; i < count; i++) {
         json_array_append_new(names, json_string(ops[i].name));
         for (size_t j = 0; j < ops[i].field_count; j++) {
-            const struct action_field *field = &ops[i].fields[j];
+            const struct member *field = &ops[i].fields[j];
             json_t *schema = field_schema(field), *known = json_object_get(properties, field->name);
             const char *before = json_string_value(json_object_get(owners, field->name));
             char *owner = text_format("%s%s%s", before ? before : "", before ? ", " : "", ops[i].name);

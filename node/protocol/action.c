@@ -1,6 +1,5 @@
 #include "protocol/action.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,13 @@
 #define COORDINATE_MAX     32767
 #define DURATION_MAX_MS    300000
 #define TIMEOUT_DEFAULT_MS 30000
-#define SLOT(member)       offsetof(struct action, member), sizeof(((struct action *)NULL)->member)
+#define PATH_MAX_POINTS    256
+#define TEXT_MAX           16384
+
+#define DIGITS_(number) #number
+#define DIGITS(number)  DIGITS_(number)
+#define AT(member)      MEMBER_AT(struct action, member)
+#define OPTIONAL        .optional = true
 
 static const char *const button_words[] = {"left", "middle", "right", "back", "forward", NULL};
 static const char *const modifier_words[] = {"ctrl", "alt", "shift", "super", NULL};
@@ -19,88 +24,86 @@ static const char *const via_words[] = {"auto", "keys", "agent", NULL};
 static const char *const until_words[] = {"change", "still", NULL};
 
 /* Fields that many ops share. */
-#define FIELD_X                                                                                              \
+#define NUMBER(name, member, least, most, ...)                                                               \
     {                                                                                                        \
-        "x", FIELD_INTEGER, true, 0, COORDINATE_MAX, NULL, NULL, "pixels from the left edge of the screen",  \
-            SLOT(point.x)                                                                                    \
+        name, MEMBER_INTEGER, AT(member), .min = least, .max = most, __VA_ARGS__                             \
     }
-#define FIELD_Y                                                                                              \
-    {                                                                                                        \
-        "y", FIELD_INTEGER, true, 0, COORDINATE_MAX, NULL, NULL, "pixels from the top edge of the screen",   \
-            SLOT(point.y)                                                                                    \
-    }
+#define FIELD_X NUMBER("x", point.x, 0, COORDINATE_MAX, .help = "pixels from the left edge of the screen")
+#define FIELD_Y NUMBER("y", point.y, 0, COORDINATE_MAX, .help = "pixels from the top edge of the screen")
 #define FIELD_MAYBE_X                                                                                        \
-    {                                                                                                        \
-        "x", FIELD_INTEGER, false, 0, COORDINATE_MAX, NULL, NULL,                                            \
-            "pixels from the left edge; with y, where the pointer goes first", SLOT(point.x)                 \
-    }
+    NUMBER("x", point.x, 0, COORDINATE_MAX, OPTIONAL,                                                        \
+           .help = "pixels from the left edge; with y, where the pointer goes first")
 #define FIELD_MAYBE_Y                                                                                        \
-    {                                                                                                        \
-        "y", FIELD_INTEGER, false, 0, COORDINATE_MAX, NULL, NULL,                                            \
-            "pixels from the top edge; with x, where the pointer goes first", SLOT(point.y)                  \
-    }
+    NUMBER("y", point.y, 0, COORDINATE_MAX, OPTIONAL,                                                        \
+           .help = "pixels from the top edge; with x, where the pointer goes first")
 #define FIELD_BUTTON                                                                                         \
     {                                                                                                        \
-        "button", FIELD_WORD, false, 0, 0, button_words, "\"left\"", "which button", SLOT(button)            \
+        "button", MEMBER_WORD, AT(button), OPTIONAL, .words = button_words, .fallback = "\"left\"",          \
+                                                     .help = "which button"                                  \
     }
 #define FIELD_HELD                                                                                           \
     {                                                                                                        \
-        "modifiers", FIELD_MODIFIERS, false, 0, 4, modifier_words, "[]", "keys held down meanwhile",         \
-            SLOT(modifiers)                                                                                  \
+        "modifiers", FIELD_MODIFIERS, AT(modifiers), OPTIONAL,                                               \
+            .max = 4, .words = modifier_words,                                                               \
+            .allowed = "an array of at most 4 of ctrl, alt, shift, super", .fallback = "[]",                 \
+            .help = "keys held down meanwhile"                                                               \
     }
 #define FIELD_COUNT                                                                                          \
-    {                                                                                                        \
-        "count", FIELD_INTEGER, false, 1, 3, NULL, "1", "how many clicks in a row", SLOT(count)              \
-    }
+    NUMBER("count", count, 1, 3, OPTIONAL, .fallback = "1", .help = "how many clicks in a row")
 #define FIELD_KEY_NAMES(most)                                                                                \
     {                                                                                                        \
-        "keys", FIELD_KEYS, true, 1, most, NULL, NULL,                                                       \
-            "a key or chord, as \"Return\", \"ctrl+s\" or \"ctrl++\", or an array of them", SLOT(keys)       \
+        "keys", FIELD_KEYS, AT(keys),                                                                        \
+            .min = 1, .max = most, .allowed = "a string, or an array of 1 to " DIGITS(most) " strings",      \
+            .help = "a key or chord, as \"Return\", \"ctrl+s\" or \"ctrl++\", or an array "                  \
+                    "of them"                                                                                \
     }
 
-static const struct action_field click_fields[] = {FIELD_X, FIELD_Y, FIELD_BUTTON, FIELD_COUNT, FIELD_HELD};
-static const struct action_field multiple_fields[] = {FIELD_X, FIELD_Y, FIELD_BUTTON, FIELD_HELD};
-static const struct action_field named_button_fields[] = {FIELD_X, FIELD_Y, FIELD_COUNT, FIELD_HELD};
-static const struct action_field move_fields[] = {FIELD_X, FIELD_Y};
-static const struct action_field drag_fields[] = {
-    {"path", FIELD_PATH, true, 2, 256, NULL, NULL,
-     "points [x, y]; the button goes down at the first and up at the last", SLOT(path)},
+static const struct member click_fields[] = {FIELD_X, FIELD_Y, FIELD_BUTTON, FIELD_COUNT, FIELD_HELD};
+static const struct member multiple_fields[] = {FIELD_X, FIELD_Y, FIELD_BUTTON, FIELD_HELD};
+static const struct member named_button_fields[] = {FIELD_X, FIELD_Y, FIELD_COUNT, FIELD_HELD};
+static const struct member move_fields[] = {FIELD_X, FIELD_Y};
+static const struct member drag_fields[] = {
+    {"path", FIELD_PATH, AT(path), .min = 2, .max = PATH_MAX_POINTS,
+     .allowed = "an array of 2 to " DIGITS(
+         PATH_MAX_POINTS) " points [x, y], each a whole number from 0 to " DIGITS(COORDINATE_MAX),
+     .help = "points [x, y]; the button goes down at the first and up at the last"},
     FIELD_BUTTON,
     FIELD_HELD,
 };
-static const struct action_field button_fields[] = {FIELD_BUTTON, FIELD_MAYBE_X, FIELD_MAYBE_Y};
-static const struct action_field scroll_fields[] = {
+static const struct member button_fields[] = {FIELD_BUTTON, FIELD_MAYBE_X, FIELD_MAYBE_Y};
+static const struct member scroll_fields[] = {
     FIELD_X,
     FIELD_Y,
-    {"dx", FIELD_INTEGER, false, -100, 100, NULL, "0", "wheel notches to the right", SLOT(dx)},
-    {"dy", FIELD_INTEGER, false, -100, 100, NULL, "0", "wheel notches down", SLOT(dy)},
+    NUMBER("dx", dx, -100, 100, OPTIONAL, .fallback = "0", .help = "wheel notches to the right"),
+    NUMBER("dy", dy, -100, 100, OPTIONAL, .fallback = "0", .help = "wheel notches down"),
     FIELD_HELD,
 };
-static const struct action_field type_fields[] = {
-    {"text", FIELD_TEXT, true, 1, 16384, NULL, NULL,
-     "what to type; of control characters only newline and tab", SLOT(text)},
-    {"via", FIELD_WORD, false, 0, 0, via_words, "\"auto\"",
-     "by key presses (printable ASCII, at most 4000 characters), by the guest's agent, or what fits",
-     SLOT(via)},
+static const struct member type_fields[] = {
+    {"text", FIELD_TEXT, AT(text), .min = 1, .max = TEXT_MAX,
+     .allowed = "a string of 1 to " DIGITS(TEXT_MAX) " characters",
+     .help = "what to type; of control characters only newline and tab"},
+    {"via", MEMBER_WORD, AT(via), OPTIONAL, .words = via_words, .fallback = "\"auto\"",
+     .help = "by key presses (printable ASCII, at most 4000 characters), by the guest's agent, or what fits"},
 };
-static const struct action_field key_fields[] = {
+static const struct member key_fields[] = {
     FIELD_KEY_NAMES(32),
-    {"repeat", FIELD_INTEGER, false, 1, 100, NULL, "1", "how often the keys are pressed", SLOT(repeat)},
+    NUMBER("repeat", repeat, 1, 100, OPTIONAL, .fallback = "1", .help = "how often the keys are pressed"),
 };
-static const struct action_field hold_key_fields[] = {
+static const struct member hold_key_fields[] = {
     FIELD_KEY_NAMES(8),
-    {"duration_ms", FIELD_INTEGER, true, 1, DURATION_MAX_MS, NULL, NULL,
-     "how long they are held, milliseconds", SLOT(duration_ms)},
+    NUMBER("duration_ms", duration_ms, 1, DURATION_MAX_MS, .help = "how long they are held, milliseconds"),
 };
-static const struct action_field wait_fields[] = {
-    {"duration_ms", FIELD_INTEGER, false, 0, DURATION_MAX_MS, NULL, NULL, "how long to wait, milliseconds",
-     SLOT(duration_ms)},
-    {"until", FIELD_WORD, false, 0, 0, until_words, NULL,
-     "instead of a duration: until the picture has changed, or has been still for 500 ms", SLOT(until)},
-    {"region", FIELD_REGION, false, 0, COORDINATE_MAX, NULL, NULL,
-     "with until, the part of the screen that counts: [x, y, width, height]", SLOT(region)},
-    {"timeout_ms", FIELD_INTEGER, false, 1, DURATION_MAX_MS, NULL, "30000",
-     "with until, how long it may take, milliseconds", SLOT(timeout_ms)},
+static const struct member wait_fields[] = {
+    NUMBER("duration_ms", duration_ms, 0, DURATION_MAX_MS, OPTIONAL,
+           .help = "how long to wait, milliseconds"),
+    {"until", MEMBER_WORD, AT(until), OPTIONAL, .min = UNTIL_CHANGE, .max = UNTIL_STILL, .words = until_words,
+     .help = "instead of a duration: until the picture has changed, or has been still for 500 ms"},
+    {"region", FIELD_REGION, AT(region), OPTIONAL, .max = COORDINATE_MAX,
+     .allowed = "[x, y, width, height], whole numbers from 0 to " DIGITS(
+         COORDINATE_MAX) ", with width and height at least 1",
+     .help = "with until, the part of the screen that counts: [x, y, width, height]"},
+    NUMBER("timeout_ms", timeout_ms, 1, DURATION_MAX_MS, OPTIONAL, .fallback = "30000",
+           .help = "with until, how long it may take, milliseconds"),
 };
 
 #define OP(name, kind, fields, button, count, effects, title, help)                                          \
@@ -151,74 +154,19 @@ const struct action_op *action_find(const char *name)
     return NULL;
 }
 
-/* Puts a number where its field goes; the table gives the width. */
-static void store(struct action *action, const struct action_field *field, int64_t value)
-{
-    char *slot = (char *)action + field->offset;
-    if (field->size == sizeof(int64_t))
-        memcpy(slot, &value, sizeof value);
-    else if (field->size == sizeof(int32_t))
-        memcpy(slot, &(int32_t){(int32_t)value}, sizeof(int32_t));
-}
-
-static int decode_integer(const struct action_field *field, const json_t *value, struct action *action,
-                          struct error *err)
-{
-    if (!json_is_integer(value) || json_integer_value(value) < field->min ||
-        json_integer_value(value) > field->max)
-        return error_set(err, ERROR_BAD_REQUEST,
-                         "the field \"%s\" must be a whole number from %" PRId64 " to %" PRId64, field->name,
-                         field->min, field->max);
-    store(action, field, json_integer_value(value));
-    return 0;
-}
-
-/* The index of a JSON string among words, or -1. */
-static int find_word(const char *const *words, const json_t *value)
-{
-    for (int i = 0; json_is_string(value) && words[i]; i++)
-        if (strlen(words[i]) == json_string_length(value) && strcmp(words[i], json_string_value(value)) == 0)
-            return i;
-    return -1;
-}
-
-static void join_words(const char *const *words, char *list, size_t size)
-{
-    list[0] = '\0';
-    for (size_t i = 0, used = 0; words[i] && used < size; i++)
-        used += (size_t)snprintf(list + used, size - used, "%s%s", i ? ", " : "", words[i]);
-}
-
-static int decode_word(const struct action_field *field, const json_t *value, struct action *action,
-                       struct error *err)
-{
-    int index = find_word(field->words, value);
-    if (index < 0) {
-        char list[128];
-        join_words(field->words, list, sizeof list);
-        return error_set(err, ERROR_BAD_REQUEST, "the field \"%s\" must be one of %s", field->name, list);
-    }
-    store(action, field, field->words == until_words ? UNTIL_CHANGE + index : index);
-    return 0;
-}
-
-static int decode_modifiers(const struct action_field *field, const json_t *value, struct action *action,
+static int decode_modifiers(const struct member *field, const json_t *value, struct action *action,
                             struct error *err)
 {
     static const unsigned bits[] = {MODIFIER_CTRL, MODIFIER_ALT, MODIFIER_SHIFT, MODIFIER_SUPER};
+    const struct member word = {"modifier", MEMBER_WORD, .size = sizeof(int), .words = field->words};
     bool good = json_is_array(value) && json_array_size(value) <= (size_t)field->max;
     for (size_t i = 0; good && i < json_array_size(value); i++) {
-        int index = find_word(field->words, json_array_get(value, i));
-        good = index >= 0;
+        int index;
+        good = member_decode(&word, json_array_get(value, i), &index);
         if (good)
             action->modifiers |= bits[index];
     }
-    if (good)
-        return 0;
-    char list[128];
-    join_words(field->words, list, sizeof list);
-    return error_set(err, ERROR_BAD_REQUEST, "the field \"%s\" must be an array of at most %" PRId64 " of %s",
-                     field->name, field->max, list);
+    return good ? 0 : member_refuse(field, err);
 }
 
 /* Control characters: C0 without newline and tab, DEL and C1. */
@@ -254,7 +202,7 @@ static int check_text(const char *text, size_t size, struct action *action, stru
     return 0;
 }
 
-static int decode_text(const struct action_field *field, const json_t *value, struct action *action,
+static int decode_text(const struct member *field, const json_t *value, struct action *action,
                        struct error *err)
 {
     /* A character has at most four bytes; the length in characters is checked below. */
@@ -263,14 +211,12 @@ static int decode_text(const struct action_field *field, const json_t *value, st
         check_text(json_string_value(value), size, action, err) < 0)
         return -1;
     if (action->characters < (size_t)field->min || action->characters > (size_t)field->max)
-        return error_set(err, ERROR_BAD_REQUEST,
-                         "the field \"%s\" must be a string of %" PRId64 " to %" PRId64 " characters",
-                         field->name, field->min, field->max);
+        return member_refuse(field, err);
     action->text = text_copy(json_string_value(value));
     return 0;
 }
 
-static int decode_keys(const struct action_field *field, const json_t *value, struct action *action,
+static int decode_keys(const struct member *field, const json_t *value, struct action *action,
                        struct error *err)
 {
     size_t count = json_is_string(value) ? 1 : json_array_size(value);
@@ -278,10 +224,7 @@ static int decode_keys(const struct action_field *field, const json_t *value, st
     for (size_t i = 0; good && json_is_array(value) && i < count; i++)
         good = json_is_string(json_array_get(value, i));
     if (!good)
-        return error_set(err, ERROR_BAD_REQUEST,
-                         "the field \"%s\" must be a string, or an array of %" PRId64 " to %" PRId64
-                         " strings",
-                         field->name, field->min, field->max);
+        return member_refuse(field, err);
     action->keys = calloc(count, sizeof *action->keys);
     if (!action->keys)
         abort();
@@ -311,7 +254,7 @@ static bool read_numbers(const json_t *value, size_t count, int32_t *numbers)
     return true;
 }
 
-static int decode_path(const struct action_field *field, const json_t *value, struct action *action,
+static int decode_path(const struct member *field, const json_t *value, struct action *action,
                        struct error *err)
 {
     size_t count = json_array_size(value);
@@ -328,36 +271,38 @@ static int decode_path(const struct action_field *field, const json_t *value, st
         if (good)
             action->path[i] = (struct action_point){.x = numbers[0], .y = numbers[1]};
     }
-    if (!good)
-        return error_set(err, ERROR_BAD_REQUEST,
-                         "the field \"%s\" must be an array of %" PRId64 " to %" PRId64
-                         " points [x, y], each a whole number from 0 to %d",
-                         field->name, field->min, field->max, COORDINATE_MAX);
-    return 0;
+    return good ? 0 : member_refuse(field, err);
 }
 
-static int decode_region(const struct action_field *field, const json_t *value, struct action *action,
+static int decode_region(const struct member *field, const json_t *value, struct action *action,
                          struct error *err)
 {
     int32_t numbers[4];
     if (!read_numbers(value, 4, numbers) || numbers[2] == 0 || numbers[3] == 0)
-        return error_set(
-            err, ERROR_BAD_REQUEST,
-            "the field \"%s\" must be [x, y, width, height], whole numbers from 0 to %d, with width and "
-            "height at least 1",
-            field->name, COORDINATE_MAX);
+        return member_refuse(field, err);
     action->region = (struct action_region){numbers[0], numbers[1], numbers[2], numbers[3]};
     action->has_region = true;
     return 0;
 }
 
-typedef int decode_function(const struct action_field *, const json_t *, struct action *, struct error *);
-
-static decode_function *const decoders[] = {
-    [FIELD_INTEGER] = decode_integer, [FIELD_WORD] = decode_word,           [FIELD_TEXT] = decode_text,
-    [FIELD_KEYS] = decode_keys,       [FIELD_MODIFIERS] = decode_modifiers, [FIELD_PATH] = decode_path,
-    [FIELD_REGION] = decode_region,
-};
+static int decode_field(const struct member *field, const json_t *value, struct action *action,
+                        struct error *err)
+{
+    switch (field->kind) {
+    case FIELD_TEXT:
+        return decode_text(field, value, action, err);
+    case FIELD_KEYS:
+        return decode_keys(field, value, action, err);
+    case FIELD_MODIFIERS:
+        return decode_modifiers(field, value, action, err);
+    case FIELD_PATH:
+        return decode_path(field, value, action, err);
+    case FIELD_REGION:
+        return decode_region(field, value, action, err);
+    default:
+        return member_decode(field, value, action) ? 0 : member_refuse(field, err);
+    }
+}
 
 /* Refuses fields that the op does not have. */
 static int check_names(const struct action_op *op, const json_t *object, struct error *err)
@@ -488,11 +433,11 @@ static int decode_fields(const struct action_op *op, const json_t *object, struc
     if (check_names(op, object, err) < 0)
         return -1;
     for (size_t i = 0; i < op->field_count; i++) {
-        const struct action_field *field = &op->fields[i];
+        const struct member *field = &op->fields[i];
         const json_t *value = json_object_get(object, field->name);
-        if (!value && field->required)
+        if (!value && !field->optional)
             return error_set(err, ERROR_BAD_REQUEST, "the field \"%s\" is missing", field->name);
-        if (value && decoders[field->type](field, value, action, err) < 0)
+        if (value && decode_field(field, value, action, err) < 0)
             return -1;
     }
     return check_together(object, action, err);
@@ -507,10 +452,10 @@ int action_decode(const json_t *object, struct action *action, struct error *err
         return -1;
     const struct action_op *op = action_find(name);
     if (!op) {
-        char list[256] = "";
-        for (size_t i = 0, used = 0; i < COUNT(table); i++)
-            used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", table[i].name);
-        return error_set(err, ERROR_BAD_REQUEST, "there is no op \"%.64s\"; the ops are %s", name, list);
+        CLEANUP_TEXT struct text_buffer list = {0};
+        for (size_t i = 0; i < COUNT(table); i++)
+            text_join(&list, ", ", "%s", table[i].name);
+        return error_set(err, ERROR_BAD_REQUEST, "there is no op \"%.64s\"; the ops are %s", name, list.text);
     }
     struct action decoded = {.kind = op->kind,
                              .op = op->name,

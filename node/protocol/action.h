@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/member.h"
 #include "protocol/key_names.h"
 
 /* What the hands do in the end; several ops of the table may share a kind (double_click is a click of count
@@ -93,34 +94,21 @@ struct action {
     int64_t timeout_ms;          /* how long a wait for change or stillness may take */
 };
 
-/* How a field is written in JSON. */
-enum action_field_type {
-    FIELD_INTEGER,   /* a whole number, min..max */
-    FIELD_WORD,      /* one of `words` */
-    FIELD_TEXT,      /* a string of min..max characters */
-    FIELD_KEYS,      /* a string, or an array of min..max strings; each a key or a chord */
-    FIELD_MODIFIERS, /* an array of at most max of `words` */
-    FIELD_PATH,      /* an array of min..max points [x, y] */
-    FIELD_REGION,    /* [x, y, width, height] */
-};
-
-struct action_field {
-    const char *name;
-    enum action_field_type type;
-    bool required;
-    int64_t min, max;         /* see the type */
-    const char *const *words; /* NULL-terminated */
-    const char *fallback;     /* what holds without the field, in JSON; NULL when nothing does */
-    const char *help;         /* a sentence without a period */
-    size_t offset, size;      /* where the value goes in struct action; private to action.c */
+/* How a field is written in JSON, beside the kinds of base/member.h. */
+enum {
+    FIELD_TEXT = MEMBER_OWN, /* a string of min..max characters */
+    FIELD_KEYS,              /* a string, or an array of min..max strings; each a key or a chord */
+    FIELD_MODIFIERS,         /* an array of at most max of `words` */
+    FIELD_PATH,              /* an array of min..max points [x, y] */
+    FIELD_REGION,            /* [x, y, width, height] */
 };
 
 struct action_op {
     const char *name;
     enum action_kind kind;
-    const char *title; /* as a heading: "Double-click" */
-    const char *help;  /* a sentence without a period */
-    const struct action_field *fields;
+    const char *title;           /* as a heading: "Double-click" */
+    const char *help;            /* a sentence without a period */
+    const struct member *fields; /* fallback in JSON; help a sentence without a period */
     size_t field_count;
     enum action_button button; /* what a click presses without a field that says so */
     int count;                 /* and how often */

@@ -266,10 +266,10 @@ static void the_table_is_sound(void **state)
         assert_false((ops[i].effects & EFFECT_READS) && (ops[i].effects & EFFECT_DESTROYS));
         assert_true(ops[i].field_count < 15);
         for (size_t k = 0; k < ops[i].field_count; k++) {
-            const struct action_field *field = &ops[i].fields[k];
+            const struct member *field = &ops[i].fields[k];
             assert_true(strlen(field->help) > 0);
-            assert_false(field->required && field->fallback);
-            assert_true((field->type == FIELD_WORD || field->type == FIELD_MODIFIERS) ==
+            assert_false(!field->optional && field->fallback);
+            assert_true((field->kind == MEMBER_WORD || field->kind == FIELD_MODIFIERS) ==
                         (field->words != NULL));
             assert_true(field->max >= field->min);
             if (field->fallback) {

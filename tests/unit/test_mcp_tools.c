@@ -53,16 +53,16 @@ static void same_words(const json_t *schema, const char *const *words)
     assert_int_equal(json_array_size(list), count);
 }
 
-static void field_is_described(const struct action_field *field, const json_t *schema)
+static void field_is_described(const struct member *field, const json_t *schema)
 {
     assert_string_equal(json_string_value(json_object_get(schema, "description")), field->help);
     const json_t *items = json_object_get(schema, "items"), *several;
-    switch (field->type) {
-    case FIELD_INTEGER:
+    switch (field->kind) {
+    case MEMBER_INTEGER:
         assert_int_equal(number(schema, "minimum"), field->min);
         assert_int_equal(number(schema, "maximum"), field->max);
         break;
-    case FIELD_WORD:
+    case MEMBER_WORD:
         same_words(schema, field->words);
         break;
     case FIELD_TEXT:
@@ -113,12 +113,12 @@ static void every_op_is_a_tool_with_its_fields(void **state)
         assert_int_equal(json_object_size(properties), ops[i].field_count + own);
         assert_true(text_starts(json_string_value(json_object_get(tool, "description")), ops[i].help));
         for (size_t j = 0; j < ops[i].field_count; j++) {
-            const struct action_field *field = &ops[i].fields[j];
+            const struct member *field = &ops[i].fields[j];
             const json_t *described = json_object_get(properties, field->name);
             if (!described)
                 fail_msg("%s has no \"%s\"", name, field->name);
             field_is_described(field, described);
-            assert_int_equal(in_list(json_object_get(schema, "required"), field->name), field->required);
+            assert_int_equal(in_list(json_object_get(schema, "required"), field->name), !field->optional);
         }
     }
     assert_int_equal(json_array_size(json_object_get(list, "tools")), count + 5);
@@ -183,7 +183,7 @@ static json_t *smallest(const struct action_op *op, const json_t *schema)
     json_t *action = json_pack("{s:s}", "op", op->name);
     for (size_t i = 0; i < op->field_count; i++) {
         const char *name = op->fields[i].name;
-        if (op->fields[i].required || (op->kind == ACTION_WAIT && strcmp(name, "duration_ms") == 0))
+        if (!op->fields[i].optional || (op->kind == ACTION_WAIT && strcmp(name, "duration_ms") == 0))
             json_object_set_new(action, name,
                                 allowed(json_object_get(json_object_get(schema, "properties"), name), false));
     }
@@ -221,7 +221,7 @@ static void http_takes_what_the_schemas_allow_and_nothing_else(void **state)
             fail_msg("HTTP refuses the smallest %s: %s", ops[i].name, err.text);
         for (size_t j = 0; j < ops[i].field_count; j++)
             for (int most = 0; most < 2; most++) {
-                const struct action_field *field = &ops[i].fields[j];
+                const struct member *field = &ops[i].fields[j];
                 const json_t *one = json_object_get(json_object_get(schema, "properties"), field->name);
                 CLEANUP_JSON json_t *trial = json_deep_copy(action);
                 add_companions(&ops[i], field->name, trial);
@@ -253,10 +253,10 @@ static void every_field_is_in_the_batch(void **state)
     for (size_t i = 0; i < count; i++) {
         assert_true(in_list(json_object_get(json_object_get(properties, "op"), "enum"), ops[i].name));
         for (size_t j = 0; j < ops[i].field_count; j++) {
-            const struct action_field *field = &ops[i].fields[j];
+            const struct member *field = &ops[i].fields[j];
             const json_t *one = json_object_get(properties, field->name);
             assert_non_null(one);
-            if (field->type == FIELD_INTEGER) { /* the widest bounds of the name */
+            if (field->kind == MEMBER_INTEGER) { /* the widest bounds of the name */
                 assert_true(number(one, "minimum") <= field->min);
                 assert_true(number(one, "maximum") >= field->max);
             }
@@ -294,13 +294,13 @@ static void docs_have_the_same_fields_and_bounds(void **state)
         if (!row)
             fail_msg("the table of docs/SESSION.md has no row for %s", ops[i].name);
         for (size_t j = 0; j < ops[i].field_count; j++) {
-            const struct action_field *field = &ops[i].fields[j];
+            const struct member *field = &ops[i].fields[j];
             /* an optional one is written `name?` */
-            CLEANUP_FREE char *cell = text_format("`%s%s`", field->name, field->required ? "" : "?");
+            CLEANUP_FREE char *cell = text_format("`%s%s`", field->name, field->optional ? "?" : "");
             if (!strstr(row, cell))
                 fail_msg("docs/SESSION.md does not have %s in: %s", cell, row);
             CLEANUP_FREE char *most = text_format("%" PRId64, field->max);
-            bool told = field->type == FIELD_TEXT || field->type == FIELD_PATH || field->type == FIELD_KEYS ||
+            bool told = field->kind == FIELD_TEXT || field->kind == FIELD_PATH || field->kind == FIELD_KEYS ||
                         strcmp(field->name, "count") == 0 || strcmp(field->name, "repeat") == 0 ||
                         strcmp(field->name, "dx") == 0 || strcmp(field->name, "duration_ms") == 0;
             if (told && !strstr(row, most))
@@ -345,7 +345,7 @@ static void the_commands_help_has_the_same_ops(void **state)
         CLEANUP_FREE char *row = text_format(" %s", ops[i].name);
         for (size_t j = 0; j < ops[i].field_count; j++) {
             CLEANUP_FREE char *before = row;
-            row = text_format("%s %s%s", before, ops[i].fields[j].name, ops[i].fields[j].required ? "" : "?");
+            row = text_format("%s %s%s", before, ops[i].fields[j].name, ops[i].fields[j].optional ? "?" : "");
         }
         CLEANUP_FREE char *end = text_format("%s ", row);
         if (!strstr(help, end))

@@ -32,7 +32,7 @@ static bool is_canary(const struct guest_owned *guest)
 
 void own_count(struct own_guests *own, const struct guest_owned *guest, int64_t holds_mib, const char *apart)
 {
-    if (is_canary(guest) || (apart && strcmp(guest->uuid, apart) == 0)) {
+    if (is_canary(guest) || (apart && strcmp(guest->guest.uuid, apart) == 0)) {
         own->apart_mem_mib += holds_mib;
         own->apart_vcpu += guest->vcpu;
         return;
@@ -56,7 +56,8 @@ int own_guests(struct hypervisor *hypervisor, const char *node_id, const char *a
     if (guest_list_owned(hypervisor, node_id, timeout_ms, &list, &count, err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)
-        own_count(own, &list[i], own_process_mib(&probe_roots_host, guest_process(list[i].uuid)), apart);
+        own_count(own, &list[i], own_process_mib(&probe_roots_host, guest_process(list[i].guest.uuid)),
+                  apart);
     guest_list_free(list, count);
     return 0;
 }

@@ -206,14 +206,15 @@ void probe_canary(struct hypervisor *hypervisor, const struct config *config, co
     spec.name = name;
     spec.uuid = uuid;
     spec.node_id = node_id;
-    if (guest_start(hypervisor, &spec, true, START_TIMEOUT_MS, &err) < 0) {
+    struct guest canary = guest_any_run(hypervisor, uuid);
+    if (guest_start(&canary, &spec, true, START_TIMEOUT_MS, &err) < 0) {
         facts->started = FACT_NO;
         PROBE_COPY(facts->error, err.text);
         return;
     }
     facts->started = FACT_YES;
     probe_process(guest_process(uuid), facts);
-    facts->gone = guest_destroy(hypervisor, uuid, DESTROY_TIMEOUT_MS, &err) == 0 ? FACT_YES : FACT_NO;
+    facts->gone = guest_destroy(&canary, DESTROY_TIMEOUT_MS, &err) == 0 ? FACT_YES : FACT_NO;
     PROBE_COPY(facts->error, err.text);
     facts->took_ms = clock_monotonic_ms() - start;
 }

@@ -10,9 +10,8 @@
 #include "guest/xml.h"
 
 struct adopt_state {
-    char uuid[VIR_UUID_STRING_BUFLEN];
-    bool run;  /* resume instead of pause */
     char *xml; /* out */
+    int run;   /* out */
 };
 
 static void clear_adopt(void *state)
@@ -21,50 +20,37 @@ static void clear_adopt(void *state)
     free(adopt->xml);
 }
 
-static struct adopt_state *new_adopt(const char *uuid)
+static int set_running(virDomainPtr domain, void *state, struct error *err)
 {
-    struct adopt_state *state = call_new(sizeof *state, clear_adopt);
-    snprintf(state->uuid, sizeof state->uuid, "%s", uuid);
-    return state;
-}
-
-static int set_running(virConnectPtr connection, void *state, struct error *err)
-{
-    struct adopt_state *adopt = state;
+    const bool *run = state;
     int now, reason;
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, adopt->uuid, err);
-    if (!domain)
-        return -1;
     if (virDomainGetState(domain, &now, &reason, 0) < 0)
         return call_libvirt_error(ERROR_HYPERVISOR, err, "cannot ask for the guest's state");
     bool running = now == VIR_DOMAIN_RUNNING || now == VIR_DOMAIN_BLOCKED;
-    if (running == adopt->run)
+    if (running == *run)
         return 0;
-    if ((adopt->run ? virDomainResume(domain) : virDomainSuspend(domain)) < 0)
-        return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot %s the guest",
-                                  adopt->run ? "resume" : "pause");
+    if ((*run ? virDomainResume(domain) : virDomainSuspend(domain)) < 0)
+        return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot %s the guest", *run ? "resume" : "pause");
     return 0;
 }
 
-int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_pause(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    CLEANUP_CALL struct adopt_state *state = new_adopt(uuid);
-    return hypervisor_call(hypervisor, "pause the guest", set_running, state, timeout_ms, err);
+    CLEANUP_CALL bool *run = call_new(sizeof *run, NULL);
+    return call_guest(guest, "pause the guest", set_running, run, timeout_ms, err);
 }
 
-int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_resume(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    CLEANUP_CALL struct adopt_state *state = new_adopt(uuid);
-    state->run = true;
-    return hypervisor_call(hypervisor, "resume the guest", set_running, state, timeout_ms, err);
+    CLEANUP_CALL bool *run = call_new(sizeof *run, NULL);
+    *run = true;
+    return call_guest(guest, "resume the guest", set_running, run, timeout_ms, err);
 }
 
-static int read_xml(virConnectPtr connection, void *state, struct error *err)
+static int read_xml(virDomainPtr domain, void *state, struct error *err)
 {
     struct adopt_state *adopt = state;
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, adopt->uuid, err);
-    if (!domain)
-        return -1;
+    adopt->run = (int)virDomainGetID(domain);
     adopt->xml = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_SECURE);
     return adopt->xml ? 0 : call_libvirt_error(ERROR_HYPERVISOR, err, "cannot read the guest's XML");
 }
@@ -127,14 +113,15 @@ static int read_found(const char *xml, const char *image_dir, const char *golden
     return 0;
 }
 
-int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *known, const char *image_dir,
+int guest_inspect_again(struct guest *guest, const struct guest_spec *known, const char *image_dir,
                         const char *golden_dir, int64_t timeout_ms, struct error *err)
 {
     CLEANUP(clear_found) struct found found = {0};
-    CLEANUP_CALL struct adopt_state *state = new_adopt(known->uuid);
-    if (hypervisor_call(hypervisor, "read the guest's XML", read_xml, state, timeout_ms, err) < 0 ||
+    CLEANUP_CALL struct adopt_state *state = call_new(sizeof *state, clear_adopt);
+    if (call_guest(guest, "read the guest's XML", read_xml, state, timeout_ms, err) < 0 ||
         read_found(state->xml, image_dir, golden_dir, &found, err) < 0)
         return -1;
+    guest->run = state->run;
     struct guest_spec spec = *known;
     int64_t width = 0, height = 0;
     if (!found.emulator || !found.machine || !found.cmdline || !found.width || !found.height ||

@@ -12,7 +12,6 @@
 enum { ANSWER_MAX = 16 << 20 };
 
 struct agent_state {
-    char uuid[VIR_UUID_STRING_BUFLEN];
     char *command;
     int timeout_s;
     char *answer; /* out */
@@ -25,12 +24,9 @@ static void clear_agent(void *state)
     free(agent->answer);
 }
 
-static int ask(virConnectPtr connection, void *state, struct error *err)
+static int ask(virDomainPtr domain, void *state, struct error *err)
 {
     struct agent_state *agent = state;
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, agent->uuid, err);
-    if (!domain)
-        return -1;
     agent->answer = virDomainQemuAgentCommand(domain, agent->command, agent->timeout_s, 0);
     if (!agent->answer)
         return call_libvirt_error(ERROR_GUEST_FAILED, err, "the guest agent does not answer");
@@ -40,37 +36,34 @@ static int ask(virConnectPtr connection, void *state, struct error *err)
     return 0;
 }
 
-char *guest_agent_command(struct hypervisor *hypervisor, const char *uuid, const char *command,
-                          int64_t timeout_ms, struct error *err)
+char *guest_agent_command(const struct guest *guest, const char *command, int64_t timeout_ms,
+                          struct error *err)
 {
     CLEANUP_CALL struct agent_state *state = call_new(sizeof *state, clear_agent);
-    snprintf(state->uuid, sizeof state->uuid, "%s", uuid);
     state->command = text_copy(command);
     /* libvirt's own time-out comes first, so that the domain's agent job is given back in order */
     state->timeout_s = (int)((timeout_ms + 999) / 1000);
-    if (hypervisor_call(hypervisor, "ask the guest agent", ask, state, state->timeout_s * 1000L + 2000, err) <
-        0)
+    if (call_guest(guest, "ask the guest agent", ask, state, state->timeout_s * 1000L + 2000, err) < 0)
         return NULL;
     return TAKE(state->answer);
 }
 
-int guest_agent_ping(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_agent_ping(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    CLEANUP_FREE char *answer =
-        guest_agent_command(hypervisor, uuid, "{\"execute\":\"guest-ping\"}", timeout_ms, err);
+    CLEANUP_FREE char *answer = guest_agent_command(guest, "{\"execute\":\"guest-ping\"}", timeout_ms, err);
     return answer ? 0 : -1;
 }
 
-int guest_agent_wait(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err)
+int guest_agent_wait(const struct guest *guest, int64_t deadline_ms, struct error *err)
 {
     for (;;) {
         /* Read before the look: an event that comes between the look and the wait ends the wait. */
-        uint64_t seen = hypervisor_events(hypervisor);
+        uint64_t seen = hypervisor_events(guest->hypervisor);
         struct error reason = ERROR_INIT;
         enum guest_state state;
-        if (guest_agent_ping(hypervisor, uuid, 2000, &reason) == 0)
+        if (guest_agent_ping(guest, 2000, &reason) == 0)
             return 0;
-        if (guest_state(hypervisor, uuid, 5000, &state, err) < 0)
+        if (guest_state(guest, 5000, &state, err) < 0)
             return -1;
         if (state == GUEST_GONE || state == GUEST_STOPPED)
             return error_set(err, ERROR_GUEST_FAILED, "the guest stopped before its desktop was up");
@@ -78,6 +71,6 @@ int guest_agent_wait(struct hypervisor *hypervisor, const char *uuid, int64_t de
             return error_set(err, ERROR_GUEST_FAILED, "the guest agent did not speak in time: %s",
                              reason.text);
         int64_t again_ms = clock_deadline(1000);
-        hypervisor_wait_event(hypervisor, seen, again_ms < deadline_ms ? again_ms : deadline_ms);
+        hypervisor_wait_event(guest->hypervisor, seen, again_ms < deadline_ms ? again_ms : deadline_ms);
     }
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "guest/handle.h"
 #include "guest/hypervisor.h"
 
 /* Zeroed state of `size` bytes; `clear` (may be NULL) frees what is inside. Never NULL. */
@@ -44,14 +45,24 @@ bool call_abandoned(const void *state);
 int call_libvirt_error(enum error_code code, struct error *err, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* On a worker: the domain with this UUID, or NULL with ERROR_NOT_FOUND or ERROR_HYPERVISOR. Owned. */
-virDomainPtr call_domain(virConnectPtr connection, const char *uuid, struct error *err);
+/* Runs on a worker thread, on the domain of a guest's run, which is borrowed. */
+typedef int call_guest_work(virDomainPtr domain, void *state, struct error *err);
+
+/*
+ * As hypervisor_call(), for a call on one guest: the worker finds the domain and sees that it is still that
+ * run and that somebody waits for it. ERROR_NOT_FOUND where the run is gone.
+ */
+int call_guest(const struct guest *guest, const char *what, call_guest_work *work, void *state,
+               int64_t timeout_ms, struct error *err);
+
+/* On a worker: the domain of the guest's run, or NULL with ERROR_NOT_FOUND or ERROR_HYPERVISOR. Owned. */
+virDomainPtr call_domain(virConnectPtr connection, const struct guest *guest, struct error *err);
 
 /*
  * On a worker: whether the domain that was ended is gone. A transient domain is unknown once it has stopped;
  * it is looked up again, so that "gone" is seen, not believed. -1 with ERROR_ENDING or ERROR_HYPERVISOR.
  */
-int call_see_gone(virConnectPtr connection, const char *uuid, struct error *err);
+int call_see_gone(virDomainPtr domain, struct error *err);
 
 CLEANUP_DEFINE(domain, virDomainPtr, virDomainFree);
 #define CLEANUP_DOMAIN CLEANUP(cleanup_domain)

@@ -11,9 +11,7 @@
 #include "guest/guest.h"
 
 struct claim_state {
-    char uuid[VIR_UUID_STRING_BUFLEN];
     char *metadata;
-    int64_t cpu_us; /* out */
 };
 
 static void clear_claim(void *state)
@@ -22,20 +20,10 @@ static void clear_claim(void *state)
     free(claim->metadata);
 }
 
-static struct claim_state *new_claim(const char *uuid)
-{
-    struct claim_state *state = call_new(sizeof *state, clear_claim);
-    snprintf(state->uuid, sizeof state->uuid, "%s", uuid);
-    return state;
-}
-
-static int claim(virConnectPtr connection, void *state, struct error *err)
+static int claim(virDomainPtr domain, void *state, struct error *err)
 {
     struct claim_state *given = state;
     int now, reason;
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, given->uuid, err);
-    if (!domain)
-        return -1;
     /* the name first: a guest that runs for somebody always says for whom */
     if (virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, given->metadata, "berthos",
                              GUEST_METADATA_NAMESPACE, VIR_DOMAIN_AFFECT_LIVE) < 0)
@@ -47,45 +35,41 @@ static int claim(virConnectPtr connection, void *state, struct error *err)
     return 0;
 }
 
-int guest_claim(struct hypervisor *hypervisor, const char *uuid, const char *node_id, const char *lease_id,
-                int64_t timeout_ms, struct error *err)
+int guest_claim(const struct guest *guest, const char *node_id, const char *lease_id, int64_t timeout_ms,
+                struct error *err)
 {
-    CLEANUP_CALL struct claim_state *state = new_claim(uuid);
+    CLEANUP_CALL struct claim_state *state = call_new(sizeof *state, clear_claim);
     /* without a namespace of its own, which libvirt adds (FACTS); both ids are hexadecimal */
     state->metadata = text_format("<guest node='%s' lease='%s'/>", node_id, lease_id);
-    return hypervisor_call(hypervisor, "give the prepared guest to its lease", claim, state, timeout_ms, err);
+    return call_guest(guest, "give the prepared guest to its lease", claim, state, timeout_ms, err);
 }
 
-static int read_cpu_time(virConnectPtr connection, void *state, struct error *err)
+static int read_cpu_time(virDomainPtr domain, void *state, struct error *err)
 {
-    struct claim_state *given = state;
+    int64_t *cpu_us = state;
     virDomainInfo info;
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, given->uuid, err);
-    if (!domain)
-        return -1;
     if (virDomainGetInfo(domain, &info) < 0)
         return call_libvirt_error(ERROR_HYPERVISOR, err, "cannot read the guest's CPU time");
-    given->cpu_us = (int64_t)(info.cpuTime / 1000);
+    *cpu_us = (int64_t)(info.cpuTime / 1000);
     return 0;
 }
 
-int guest_cpu_time(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, int64_t *cpu_us,
-                   struct error *err)
+int guest_cpu_time(const struct guest *guest, int64_t timeout_ms, int64_t *cpu_us, struct error *err)
 {
-    CLEANUP_CALL struct claim_state *state = new_claim(uuid);
-    if (hypervisor_call(hypervisor, "read the guest's CPU time", read_cpu_time, state, timeout_ms, err) < 0)
+    CLEANUP_CALL int64_t *state = call_new(sizeof *state, NULL);
+    if (call_guest(guest, "read the guest's CPU time", read_cpu_time, state, timeout_ms, err) < 0)
         return -1;
-    *cpu_us = state->cpu_us;
+    *cpu_us = *state;
     return 0;
 }
 
-int guest_set_clock(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_set_clock(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
     CLEANUP_FREE char *command =
         text_format("{\"execute\":\"guest-set-time\",\"arguments\":{\"time\":%" PRId64 "}}",
                     (int64_t)now.tv_sec * 1000000000 + now.tv_nsec);
-    CLEANUP_FREE char *answer = guest_agent_command(hypervisor, uuid, command, timeout_ms, err);
+    CLEANUP_FREE char *answer = guest_agent_command(guest, command, timeout_ms, err);
     return answer ? 0 : -1;
 }

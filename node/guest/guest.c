@@ -19,7 +19,7 @@
 struct start_state {
     char *xml;
     char *live_xml; /* out */
-    char uuid[VIR_UUID_STRING_BUFLEN];
+    int run;        /* out */
     bool paused;
 };
 
@@ -30,8 +30,9 @@ static void clear_start(void *state)
     free(start->live_xml);
 }
 
-int started_read(virDomainPtr domain, const void *state, char **live_xml, struct error *err)
+int started_read(virDomainPtr domain, const void *state, char **live_xml, int *run, struct error *err)
 {
+    *run = (int)virDomainGetID(domain);
     if (call_abandoned(state)) {
         virDomainDestroy(domain);
         return error_set(err, ERROR_HYPERVISOR, "the guest started too late and was destroyed");
@@ -44,14 +45,14 @@ int started_read(virDomainPtr domain, const void *state, char **live_xml, struct
     return -1;
 }
 
-int started_inspect(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *live_xml,
+int started_inspect(const struct guest *guest, const struct guest_spec *spec, const char *live_xml,
                     int64_t timeout_ms, struct error *err)
 {
     if (domain_inspect(live_xml, spec, err) == 0)
         return 0;
     log_error("guest", "%s is not what was asked for and is destroyed: %s", spec->name, err->text);
     struct error second = ERROR_INIT;
-    if (guest_destroy(hypervisor, spec->uuid, timeout_ms, &second) < 0)
+    if (guest_destroy(guest, timeout_ms, &second) < 0)
         log_error("guest", "%s", second.text);
     return -1;
 }
@@ -63,58 +64,45 @@ static int start(virConnectPtr connection, void *state, struct error *err)
     CLEANUP_DOMAIN virDomainPtr domain = virDomainCreateXML(connection, start->xml, flags);
     if (!domain)
         return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot start the guest");
-    return started_read(domain, state, &start->live_xml, err);
+    return started_read(domain, state, &start->live_xml, &start->run, err);
 }
 
-int guest_start(struct hypervisor *hypervisor, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
+int guest_start(struct guest *guest, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
                 struct error *err)
 {
     CLEANUP_CALL struct start_state *state = call_new(sizeof *state, clear_start);
     state->xml = domain_xml_render(spec);
     state->paused = paused;
-    if (hypervisor_call(hypervisor, "start the guest", start, state, timeout_ms, err) < 0)
+    if (hypervisor_call(guest->hypervisor, "start the guest", start, state, timeout_ms, err) < 0)
         return -1;
-    return started_inspect(hypervisor, spec, state->live_xml, timeout_ms, err);
+    guest->run = state->run;
+    return started_inspect(guest, spec, state->live_xml, timeout_ms, err);
 }
 
 /* --- end ------------------------------------------------------------------------------------------- */
 
-struct uuid_state {
-    char uuid[VIR_UUID_STRING_BUFLEN];
-    enum guest_state state; /* out */
-    int fd;                 /* out */
-};
-
-static struct uuid_state *new_uuid_state(const char *uuid, void (*clear)(void *))
+/* libvirt's words for a domain that ended by itself meanwhile. */
+static bool has_ended(void)
 {
-    struct uuid_state *state = call_new(sizeof *state, clear);
-    snprintf(state->uuid, sizeof state->uuid, "%s", uuid);
-    state->fd = -1;
-    return state;
+    return virGetLastErrorCode() == VIR_ERR_NO_DOMAIN || virGetLastErrorCode() == VIR_ERR_OPERATION_INVALID;
 }
 
-static int destroy(virConnectPtr connection, void *state, struct error *err)
+static int destroy(virDomainPtr domain, void *state, struct error *err)
 {
-    struct uuid_state *given = state;
-    struct error missing = ERROR_INIT;
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, given->uuid, &missing);
-    if (!domain && missing.code == ERROR_NOT_FOUND)
-        return 0;
-    if (!domain) {
-        *err = missing;
-        return -1;
-    }
-    if (virDomainDestroy(domain) < 0 && virGetLastErrorCode() != VIR_ERR_NO_DOMAIN &&
-        virGetLastErrorCode() != VIR_ERR_OPERATION_INVALID)
+    (void)state;
+    if (virDomainDestroy(domain) < 0 && !has_ended())
         return call_libvirt_error(ERROR_ENDING, err, "cannot destroy the guest");
-    return call_see_gone(connection, given->uuid, err);
+    return call_see_gone(domain, err);
 }
 
-int guest_destroy(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_destroy(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    CLEANUP_CALL struct uuid_state *state = new_uuid_state(uuid, NULL);
-    if (hypervisor_call(hypervisor, "destroy the guest", destroy, state, timeout_ms, err) == 0)
+    struct error reason = ERROR_INIT;
+    CLEANUP_CALL void *state = call_new(0, NULL);
+    if (call_guest(guest, "destroy the guest", destroy, state, timeout_ms, &reason) == 0 ||
+        reason.code == ERROR_NOT_FOUND)
         return 0;
+    *err = reason;
     return error_recode(err, ERROR_ENDING);
 }
 
@@ -133,66 +121,60 @@ static enum guest_state state_of(int state, int reason)
     }
 }
 
-static int read_state(virConnectPtr connection, void *state, struct error *err)
+static int read_state(virDomainPtr domain, void *state, struct error *err)
 {
-    struct uuid_state *given = state;
-    struct error missing = ERROR_INIT;
+    enum guest_state *found = state;
     int libvirt_state, reason;
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, given->uuid, &missing);
-    if (!domain && missing.code == ERROR_NOT_FOUND) {
-        given->state = GUEST_GONE;
-        return 0;
-    }
-    if (!domain) {
-        *err = missing;
-        return -1;
-    }
     if (virDomainGetState(domain, &libvirt_state, &reason, 0) == 0)
-        given->state = state_of(libvirt_state, reason);
+        *found = state_of(libvirt_state, reason);
     else if (virGetLastErrorCode() == VIR_ERR_NO_DOMAIN)
-        given->state = GUEST_GONE; /* since it was looked up */
+        *found = GUEST_GONE; /* since it was looked up */
     else
         return call_libvirt_error(ERROR_HYPERVISOR, err, "cannot ask for the guest's state");
     return 0;
 }
 
-int guest_state(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, enum guest_state *state,
-                struct error *err)
+int guest_state(const struct guest *guest, int64_t timeout_ms, enum guest_state *state, struct error *err)
 {
-    CLEANUP_CALL struct uuid_state *given = new_uuid_state(uuid, NULL);
-    if (hypervisor_call(hypervisor, "ask for the guest's state", read_state, given, timeout_ms, err) < 0)
-        return -1;
-    *state = given->state;
-    return 0;
+    struct error reason = ERROR_INIT;
+    CLEANUP_CALL enum guest_state *found = call_new(sizeof *found, NULL);
+    if (call_guest(guest, "ask for the guest's state", read_state, found, timeout_ms, &reason) == 0) {
+        *state = *found;
+        return 0;
+    }
+    *state = GUEST_GONE;
+    if (reason.code == ERROR_NOT_FOUND)
+        return 0;
+    *err = reason;
+    return -1;
 }
 
 /* --- display --------------------------------------------------------------------------------------- */
 
 static void clear_display(void *state)
 {
-    struct uuid_state *given = state;
-    if (given->fd >= 0)
-        close(given->fd);
+    int *fd = state; /* 0 until it is open: descriptors of libvirt's are above stderr */
+    if (*fd > 0)
+        close(*fd);
 }
 
-static int open_display(virConnectPtr connection, void *state, struct error *err)
+static int open_display(virDomainPtr domain, void *state, struct error *err)
 {
-    struct uuid_state *given = state;
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, given->uuid, err);
-    if (!domain)
-        return -1;
-    given->fd = virDomainOpenGraphicsFD(domain, 0, VIR_DOMAIN_OPEN_GRAPHICS_SKIPAUTH);
-    if (given->fd < 0)
+    int *fd = state;
+    *fd = virDomainOpenGraphicsFD(domain, 0, VIR_DOMAIN_OPEN_GRAPHICS_SKIPAUTH);
+    if (*fd < 0)
         return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot open the guest's display");
     return 0;
 }
 
-int guest_open_display(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_open_display(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    CLEANUP_CALL struct uuid_state *state = new_uuid_state(uuid, clear_display);
-    if (hypervisor_call(hypervisor, "open the guest's display", open_display, state, timeout_ms, err) < 0)
+    CLEANUP_CALL int *opened = call_new(sizeof *opened, clear_display);
+    if (call_guest(guest, "open the guest's display", open_display, opened, timeout_ms, err) < 0)
         return -1;
-    return TAKE_FD(state->fd);
+    int fd = *opened;
+    *opened = 0; /* the caller's now */
+    return fd;
 }
 
 /* --- process --------------------------------------------------------------------------------------- */

@@ -12,56 +12,55 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "guest/handle.h"
 #include "guest/hypervisor.h"
 #include "guest/spec.h"
 
 /*
  * Starts the domain of `spec` (paused: with its vCPUs stopped), reads its live XML back and inspects it. When
- * the inspection finds a difference the domain is destroyed. 0, or -1 with ERROR_GUEST_FAILED or
- * ERROR_HYPERVISOR, and nothing is left running.
+ * the inspection finds a difference the domain is destroyed. guest: its uuid is spec's; its run is noted. 0,
+ * or -1 with ERROR_GUEST_FAILED or ERROR_HYPERVISOR, and nothing is left running.
  */
-int guest_start(struct hypervisor *hypervisor, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
+int guest_start(struct guest *guest, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
                 struct error *err);
 
 /*
- * Destroys the domain with this UUID and returns when libvirt no longer knows it; one that is gone is fine.
+ * Destroys the guest and returns when libvirt no longer knows it; one that is gone is fine.
  * -1 with ERROR_ENDING when it is still there at the deadline: call again.
  */
-int guest_destroy(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+int guest_destroy(const struct guest *guest, int64_t timeout_ms, struct error *err);
 
 enum guest_state { GUEST_GONE, GUEST_RUNNING, GUEST_PAUSED, GUEST_PAUSED_IO_ERROR, GUEST_STOPPED };
 
-/* What libvirt says of the domain with this UUID. */
-int guest_state(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, enum guest_state *state,
-                struct error *err);
+/* What libvirt says of the guest; GUEST_GONE also where another has its UUID by now. */
+int guest_state(const struct guest *guest, int64_t timeout_ms, enum guest_state *state, struct error *err);
 
 /* Stops the guest's vCPUs, or lets them go on; one that stands or runs already is fine. ERROR_GUEST_FAILED.
  */
-int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
-int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+int guest_pause(const struct guest *guest, int64_t timeout_ms, struct error *err);
+int guest_resume(const struct guest *guest, int64_t timeout_ms, struct error *err);
 
 /*
  * Makes a guest that was started for nobody (lease "" in its metadata) the lease's: its metadata names the
  * lease, and its vCPUs go on if they stood. Both ids are as in guest_spec.
  */
-int guest_claim(struct hypervisor *hypervisor, const char *uuid, const char *node_id, const char *lease_id,
-                int64_t timeout_ms, struct error *err);
+int guest_claim(const struct guest *guest, const char *node_id, const char *lease_id, int64_t timeout_ms,
+                struct error *err);
 
 /* How much CPU time QEMU has used for the guest since its start, microseconds. */
-int guest_cpu_time(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, int64_t *cpu_us,
-                   struct error *err);
+int guest_cpu_time(const struct guest *guest, int64_t timeout_ms, int64_t *cpu_us, struct error *err);
 
 /* Sets the guest's clock to the host's, through its agent. */
-int guest_set_clock(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+int guest_set_clock(const struct guest *guest, int64_t timeout_ms, struct error *err);
 
 /*
- * Inspects a guest that an earlier run of the node has started, as guest_start() does. spec: what is known of
- * it by the record alone (name, uuid, node_id, lease_id, kvm, system, vcpu, mem_mib, overlay, console_log);
- * what an image and a hypervisor decided then is taken from the domain itself, the image's files from
- * `image_dir` only, and a golden disk in its chain from `golden_dir` only. ERROR_GUEST_FAILED with the first
- * difference.
+ * Inspects a guest that an earlier run of the node has started, as guest_start() does, and notes its run.
+ * spec: what is known of it by the record alone (name, uuid, node_id, lease_id, kvm, system, vcpu, mem_mib,
+ * overlay, console_log); what an image and a hypervisor decided then is taken from the domain itself, the
+ * image's files from `image_dir` only, and a golden disk in its chain from `golden_dir` only.
+ * ERROR_GUEST_FAILED with the first difference.
  */
-int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *image_dir,
+int guest_inspect_again(struct guest *guest, const struct guest_spec *spec, const char *image_dir,
                         const char *golden_dir, int64_t timeout_ms, struct error *err);
 
 /*
@@ -72,8 +71,7 @@ int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *
  * there is no such guest, ERROR_GUEST_FAILED or ERROR_HYPERVISOR: then no file is left, also when the save
  * comes to its end after timeout_ms, and the guest may or may not be there: destroy it.
  */
-int guest_save(struct hypervisor *hypervisor, const char *uuid, const char *path, int64_t timeout_ms,
-               struct error *err);
+int guest_save(const struct guest *guest, const char *path, int64_t timeout_ms, struct error *err);
 
 /*
  * Runs the guest of a saved state: as guest_start() but from `state` (of guest_save()), which it leaves as it
@@ -82,34 +80,33 @@ int guest_save(struct hypervisor *hypervisor, const char *uuid, const char *path
  * is inspected before anything runs, and the live domain again. 0, or -1 with ERROR_GUEST_FAILED or
  * ERROR_HYPERVISOR, and nothing is left running.
  */
-int guest_restore(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *state,
-                  int64_t timeout_ms, struct error *err);
+int guest_restore(struct guest *guest, const struct guest_spec *spec, const char *state, int64_t timeout_ms,
+                  struct error *err);
 
 /* 0 when the guest agent answers a ping within timeout_ms; -1 with ERROR_GUEST_FAILED when it does not. */
-int guest_agent_ping(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err);
+int guest_agent_ping(const struct guest *guest, int64_t timeout_ms, struct error *err);
 
 /* Waits until the agent is connected and answers, or the deadline, or the guest is gone (ERROR_GUEST_FAILED).
  */
-int guest_agent_wait(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err);
+int guest_agent_wait(const struct guest *guest, int64_t deadline_ms, struct error *err);
 
 /* Sends one agent command (JSON) and gives its answer's text (*owned*, at most 16 MiB). The answer is
  * untrusted. */
-char *guest_agent_command(struct hypervisor *hypervisor, const char *uuid, const char *command,
-                          int64_t timeout_ms, struct error *err);
+char *guest_agent_command(const struct guest *guest, const char *command, int64_t timeout_ms,
+                          struct error *err);
 
 /*
  * A descriptor of its own for the guest's VNC server (virDomainOpenGraphicsFD with SKIPAUTH): nothing listens
  * on an address. The descriptor is *owned* by the caller. -1 with ERROR_GUEST_FAILED or ERROR_HYPERVISOR.
  */
-int guest_open_display(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms,
-                       struct error *err);
+int guest_open_display(const struct guest *guest, int64_t timeout_ms, struct error *err);
 
 /* The pid of the domain's QEMU, from libvirt's pid file folder or /proc; 0 when it cannot be told. */
 pid_t guest_process(const char *uuid);
 
 /* A domain that carries our metadata. Strings are owned. */
 struct guest_owned {
-    char uuid[37];
+    struct guest guest;
     char *name;
     char *node_id;
     char *lease_id;        /* "" when it was not leased */
@@ -128,8 +125,9 @@ void guest_list_free(struct guest_owned *list, size_t count);
 struct guest_watcher {
     void *context;
     void (*gone)(void *context, const char *uuid); /* a domain stopped, for any reason */
-    /* A domain's CPUs stand, or run again. why: static, the end of a sentence; NULL: they run. */
-    void (*paused)(void *context, const char *uuid, const char *why);
+    /* The CPUs of this run of a domain stand, or go on. why: static, the end of a sentence; NULL: they run.
+     */
+    void (*paused)(void *context, const char *uuid, int run, const char *why);
 };
 
 /* Why a domain's CPUs stand, in words: by its operator's wish, and by an error of its disk. */

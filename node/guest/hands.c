@@ -9,23 +9,15 @@
 
 enum { CLICKS_MAX = 3, NOTCHES_MAX = 100 };
 
-struct agent {
-    struct hypervisor *hypervisor;
-    const char *uuid;
-};
-
 static char *ask(void *context, const char *command, int64_t timeout_ms, struct error *err)
 {
-    const struct agent *agent = context;
-    return guest_agent_command(agent->hypervisor, agent->uuid, command, timeout_ms, err);
+    return guest_agent_command(context, command, timeout_ms, err);
 }
 
-static int run_on(struct hypervisor *hypervisor, const char *uuid, const struct hands_run *run, size_t *typed,
-                  struct error *err)
+static int run_on(const struct guest *guest, const struct hands_run *run, size_t *typed, struct error *err)
 {
-    struct agent agent = {hypervisor, uuid};
-    HYPERVISOR_HOLD_SCOPE(hypervisor);
-    return hands_run(ask, &agent, run, typed, err);
+    HYPERVISOR_HOLD_SCOPE(guest->hypervisor);
+    return hands_run(ask, (void *)(uintptr_t)guest, run, typed, err);
 }
 
 /* Code points of a text; 0 when it is not UTF-8 or holds a NUL. */
@@ -41,9 +33,8 @@ static size_t count_characters(const char *text, size_t size)
     return count;
 }
 
-int guest_hands_type(struct hypervisor *hypervisor, const char *uuid, const char *text, size_t size,
-                     hands_cancelled *cancelled, void *context, int64_t deadline_ms, size_t *typed,
-                     struct error *err)
+int guest_hands_type(const struct guest *guest, const char *text, size_t size, hands_cancelled *cancelled,
+                     void *context, int64_t deadline_ms, size_t *typed, struct error *err)
 {
     static const char *const arguments[] = {"type", NULL};
     struct hands_run run = {.arguments = arguments,
@@ -59,12 +50,12 @@ int guest_hands_type(struct hypervisor *hypervisor, const char *uuid, const char
     run.characters = count_characters(text, size);
     if (run.characters == 0)
         return error_set(err, ERROR_BAD_REQUEST, "a text to type must be UTF-8 without NUL");
-    return run_on(hypervisor, uuid, &run, typed, err);
+    return run_on(guest, &run, typed, err);
 }
 
 /* The verbs of the pointer: three or four numbers and words. */
-static int point(struct hypervisor *hypervisor, const char *uuid, const char *verb, uint32_t x, uint32_t y,
-                 const char *third, const char *fourth, int64_t deadline_ms, struct error *err)
+static int point(const struct guest *guest, const char *verb, uint32_t x, uint32_t y, const char *third,
+                 const char *fourth, int64_t deadline_ms, struct error *err)
 {
     char x_text[12], y_text[12];
     const char *const arguments[] = {verb, x_text, y_text, third, fourth, NULL};
@@ -72,35 +63,35 @@ static int point(struct hypervisor *hypervisor, const char *uuid, const char *ve
     size_t typed;
     snprintf(x_text, sizeof x_text, "%" PRIu32, x);
     snprintf(y_text, sizeof y_text, "%" PRIu32, y);
-    return run_on(hypervisor, uuid, &run, &typed, err);
+    return run_on(guest, &run, &typed, err);
 }
 
-int guest_hands_click(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y,
-                      enum hands_button button, int count, int64_t deadline_ms, struct error *err)
+int guest_hands_click(const struct guest *guest, uint32_t x, uint32_t y, enum hands_button button, int count,
+                      int64_t deadline_ms, struct error *err)
 {
     char count_text[12];
     if (count < 1 || count > CLICKS_MAX)
         return error_set(err, ERROR_BAD_REQUEST, "a click is 1 to %d clicks, not %d", CLICKS_MAX, count);
     snprintf(count_text, sizeof count_text, "%d", count);
-    return point(hypervisor, uuid, "click", x, y, button == HANDS_BACK ? "back" : "forward", count_text,
-                 deadline_ms, err);
+    return point(guest, "click", x, y, button == HANDS_BACK ? "back" : "forward", count_text, deadline_ms,
+                 err);
 }
 
-int guest_hands_scroll(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y, int dx,
-                       int64_t deadline_ms, struct error *err)
+int guest_hands_scroll(const struct guest *guest, uint32_t x, uint32_t y, int dx, int64_t deadline_ms,
+                       struct error *err)
 {
     char dx_text[12];
     if (dx < -NOTCHES_MAX || dx > NOTCHES_MAX)
         return error_set(err, ERROR_BAD_REQUEST, "a scroll is -%d to %d notches, not %d", NOTCHES_MAX,
                          NOTCHES_MAX, dx);
     snprintf(dx_text, sizeof dx_text, "%d", dx);
-    return point(hypervisor, uuid, "scroll", x, y, dx_text, NULL, deadline_ms, err);
+    return point(guest, "scroll", x, y, dx_text, NULL, deadline_ms, err);
 }
 
-int guest_renew(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err)
+int guest_renew(const struct guest *guest, int64_t deadline_ms, struct error *err)
 {
     static const char *const arguments[] = {"renew", NULL};
     struct hands_run run = {.arguments = arguments, .deadline_ms = deadline_ms};
     size_t typed;
-    return run_on(hypervisor, uuid, &run, &typed, err);
+    return run_on(guest, &run, &typed, err);
 }

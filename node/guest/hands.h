@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "guest/hypervisor.h"
+#include "guest/handle.h"
 
 enum { HANDS_TEXT_MAX_BYTES = 65536 };
 
@@ -26,7 +26,7 @@ typedef bool hands_cancelled(void *context);
 
 /*
  * Enters `size` bytes of UTF-8 (borrowed, 1..HANDS_TEXT_MAX_BYTES) where the keyboard's focus is in the
- * domain with this UUID; newline and tab as the keys Return and Tab. cancelled (may be NULL) and the deadline
+ * guest; newline and tab as the keys Return and Tab. cancelled (may be NULL) and the deadline
  * (clock.h) make the helper stop and lift what it holds.
  *
  * *typed: characters (code points) that were entered, also on failure.
@@ -34,9 +34,8 @@ typedef bool hands_cancelled(void *context);
  * ERROR_BAD_REQUEST (size), ERROR_TIMEOUT (given up: the deadline or cancelled), ERROR_GUEST_FAILED (the
  * agent or the helper does not answer sensibly), ERROR_HYPERVISOR.
  */
-int guest_hands_type(struct hypervisor *hypervisor, const char *uuid, const char *text, size_t size,
-                     hands_cancelled *cancelled, void *context, int64_t deadline_ms, size_t *typed,
-                     struct error *err);
+int guest_hands_type(const struct guest *guest, const char *text, size_t size, hands_cancelled *cancelled,
+                     void *context, int64_t deadline_ms, size_t *typed, struct error *err);
 
 /*
  * Moves the pointer to x, y (pixels) and clicks there `count` (1..3) times. Errors as above.
@@ -45,18 +44,18 @@ int guest_hands_type(struct hypervisor *hypervisor, const char *uuid, const char
  * that there first, or the tablet's next position, if it is where the tablet still is, is no event for the
  * guest.
  */
-int guest_hands_click(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y,
-                      enum hands_button button, int count, int64_t deadline_ms, struct error *err);
+int guest_hands_click(const struct guest *guest, uint32_t x, uint32_t y, enum hands_button button, int count,
+                      int64_t deadline_ms, struct error *err);
 
 /* Moves the pointer to x, y (pixels) and turns the wheel by dx notches (-100..100, right is positive). */
-int guest_hands_scroll(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y, int dx,
-                       int64_t deadline_ms, struct error *err);
+int guest_hands_scroll(const struct guest *guest, uint32_t x, uint32_t y, int dx, int64_t deadline_ms,
+                       struct error *err);
 
 /*
  * Has a guest that was restored from a saved state become one of its own: what its running programs would
  * draw random numbers from is seeded anew, and its machine id is another. Errors as above; then it is not to
  * be used.
  */
-int guest_renew(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err);
+int guest_renew(const struct guest *guest, int64_t deadline_ms, struct error *err);
 
 #endif

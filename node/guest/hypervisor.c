@@ -49,6 +49,8 @@ struct call {
     void (*clear)(void *state);
     struct hypervisor *hypervisor;
     call_work *work;
+    struct guest guest;         /* of call_guest() */
+    call_guest_work *on_domain; /* the same */
     max_align_t state[];
 };
 
@@ -103,20 +105,28 @@ int call_libvirt_error(enum error_code code, struct error *err, const char *form
                      last && last->message ? last->message : "nothing about why");
 }
 
-virDomainPtr call_domain(virConnectPtr connection, const char *uuid, struct error *err)
+virDomainPtr call_domain(virConnectPtr connection, const struct guest *guest, struct error *err)
 {
-    virDomainPtr domain = virDomainLookupByUUIDString(connection, uuid);
-    if (domain)
-        return domain;
-    bool unknown = virGetLastErrorCode() == VIR_ERR_NO_DOMAIN;
-    call_libvirt_error(unknown ? ERROR_NOT_FOUND : ERROR_HYPERVISOR, err, "cannot find the guest %s", uuid);
+    CLEANUP_DOMAIN virDomainPtr domain = virDomainLookupByUUIDString(connection, guest->uuid);
+    if (!domain) {
+        bool unknown = virGetLastErrorCode() == VIR_ERR_NO_DOMAIN;
+        call_libvirt_error(unknown ? ERROR_NOT_FOUND : ERROR_HYPERVISOR, err, "cannot find the guest %s",
+                           guest->uuid);
+        return NULL;
+    }
+    if (guest->run == GUEST_ANY_RUN || (int)virDomainGetID(domain) == guest->run)
+        return TAKE(domain);
+    error_set(err, ERROR_NOT_FOUND, "the guest %s is gone; another runs in its place", guest->uuid);
     return NULL;
 }
 
-int call_see_gone(virConnectPtr connection, const char *uuid, struct error *err)
+int call_see_gone(virDomainPtr domain, struct error *err)
 {
     struct error missing = ERROR_INIT;
-    CLEANUP_DOMAIN virDomainPtr left = call_domain(connection, uuid, &missing);
+    struct guest ended = {.run = (int)virDomainGetID(domain)};
+    if (virDomainGetUUIDString(domain, ended.uuid) < 0)
+        return call_libvirt_error(ERROR_HYPERVISOR, err, "cannot see whether the guest is gone");
+    CLEANUP_DOMAIN virDomainPtr left = call_domain(virDomainGetConnect(domain), &ended, &missing);
     if (left)
         return error_set(err, ERROR_ENDING, "the guest is still there after its end");
     if (missing.code == ERROR_NOT_FOUND)
@@ -148,11 +158,11 @@ static void on_stopped(void *context, const char *uuid)
         watcher.gone(watcher.context, uuid);
 }
 
-static void on_paused(void *context, const char *uuid, const char *why)
+static void on_paused(void *context, const char *uuid, int run, const char *why)
 {
     struct guest_watcher watcher = watcher_of(context);
     if (watcher.paused)
-        watcher.paused(watcher.context, uuid, why);
+        watcher.paused(watcher.context, uuid, run, why);
 }
 
 static void on_subscribed(void *context, int difference)
@@ -382,6 +392,29 @@ int hypervisor_call(struct hypervisor *hypervisor, const char *what, call_work *
                          (long long)timeout_ms);
     }
     return result;
+}
+
+/*
+ * The work of every call_guest(). Nobody acts for a caller that has given up before the work began: what it
+ * wanted of a guest it may want of none by now.
+ */
+static int work_on_domain(virConnectPtr connection, void *state, struct error *err)
+{
+    const struct call *call = call_of(state);
+    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, &call->guest, err);
+    if (!domain)
+        return -1;
+    return call_abandoned(state) ? error_set(err, ERROR_HYPERVISOR, "the call came too late")
+                                 : call->on_domain(domain, state, err);
+}
+
+int call_guest(const struct guest *guest, const char *what, call_guest_work *work, void *state,
+               int64_t timeout_ms, struct error *err)
+{
+    struct call *call = call_of(state);
+    call->guest = *guest;
+    call->on_domain = work;
+    return hypervisor_call(guest->hypervisor, what, work_on_domain, state, timeout_ms, err);
 }
 
 /* --- public ---------------------------------------------------------------------------------------- */

@@ -78,9 +78,9 @@ static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event
         if (event == VIR_DOMAIN_EVENT_STOPPED)
             listener->stopped(listener->context, uuid);
         if (event == VIR_DOMAIN_EVENT_SUSPENDED)
-            listener->paused(listener->context, uuid, why_suspended(detail));
+            listener->paused(listener->context, uuid, (int)virDomainGetID(domain), why_suspended(detail));
         if (event == VIR_DOMAIN_EVENT_RESUMED)
-            listener->paused(listener->context, uuid, NULL);
+            listener->paused(listener->context, uuid, (int)virDomainGetID(domain), NULL);
     }
     listener->changed(listener->context);
     return 0;

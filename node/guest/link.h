@@ -14,8 +14,9 @@ struct link_listener {
     void *context;
     void (*changed)(void *context);                   /* something happened to some domain */
     void (*stopped)(void *context, const char *uuid); /* this domain stopped; changed() follows */
-    /* This domain's CPUs stand (why: static, the end of a sentence) or run again (NULL); changed() follows */
-    void (*paused)(void *context, const char *uuid, const char *why);
+    /* The CPUs of this run of a domain stand (why: static, the end of a sentence) or run again (NULL);
+     * changed() follows */
+    void (*paused)(void *context, const char *uuid, int run, const char *why);
     void (*subscribed)(void *context,
                        int difference); /* +1 and -1: context is referred to while the sum is not 0 */
 };

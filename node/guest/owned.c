@@ -65,8 +65,9 @@ static void take_if_owned(struct list_state *owned, virDomainPtr domain)
     if (!owned_read(domain, &node_id, &lease_id) || strcmp(node_id, owned->node_id) != 0)
         return;
     struct guest_owned *entry = &owned->list[owned->count];
-    if (virDomainGetUUIDString(domain, entry->uuid) < 0)
+    if (virDomainGetUUIDString(domain, entry->guest.uuid) < 0)
         return;
+    entry->guest.run = (int)virDomainGetID(domain);
     entry->name = text_copy(virDomainGetName(domain));
     entry->node_id = TAKE(node_id);
     entry->lease_id = TAKE(lease_id);
@@ -101,6 +102,8 @@ int guest_list_owned(struct hypervisor *hypervisor, const char *node_id, int64_t
     state->node_id = text_copy(node_id);
     if (hypervisor_call(hypervisor, "list the running guests", list_owned, state, timeout_ms, err) < 0)
         return -1;
+    for (size_t i = 0; i < state->count; i++)
+        state->list[i].guest.hypervisor = hypervisor;
     *list = TAKE(state->list);
     *count = state->count;
     state->count = 0;

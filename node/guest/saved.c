@@ -25,7 +25,6 @@
 /* --- save ------------------------------------------------------------------------------------------ */
 
 struct save_state {
-    char uuid[VIR_UUID_STRING_BUFLEN];
     char *part; /* the file that is written; NULL once it has been moved to its place */
 };
 
@@ -37,15 +36,12 @@ static void clear_save(void *state)
     free(save->part);
 }
 
-static int save(virConnectPtr connection, void *state, struct error *err)
+static int save(virDomainPtr domain, void *state, struct error *err)
 {
     struct save_state *given = state;
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, given->uuid, err);
-    if (!domain)
-        return -1;
     if (virDomainSaveFlags(domain, given->part, NULL, VIR_DOMAIN_SAVE_RUNNING) < 0)
         return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot save the guest to %s", given->part);
-    return call_see_gone(connection, given->uuid, err);
+    return call_see_gone(domain, err);
 }
 
 /* Gives the saved file its name. */
@@ -64,8 +60,7 @@ static int place(struct save_state *state, const char *path, struct error *err)
     return 0;
 }
 
-int guest_save(struct hypervisor *hypervisor, const char *uuid, const char *path, int64_t timeout_ms,
-               struct error *err)
+int guest_save(const struct guest *guest, const char *path, int64_t timeout_ms, struct error *err)
 {
     struct stat info;
     char suffix[17];
@@ -73,10 +68,9 @@ int guest_save(struct hypervisor *hypervisor, const char *uuid, const char *path
         return error_set(err, ERROR_INTERNAL, "cannot save the guest: there is something at %s already",
                          path);
     CLEANUP_CALL struct save_state *state = call_new(sizeof *state, clear_save);
-    snprintf(state->uuid, sizeof state->uuid, "%s", uuid);
     random_hex(suffix, sizeof suffix / 2);
     state->part = text_format("%s.%s.part", path, suffix);
-    if (hypervisor_call(hypervisor, "save the guest", save, state, timeout_ms, err) < 0)
+    if (call_guest(guest, "save the guest", save, state, timeout_ms, err) < 0)
         return -1;
     return place(state, path, err);
 }
@@ -84,10 +78,11 @@ int guest_save(struct hypervisor *hypervisor, const char *uuid, const char *path
 /* --- restore --------------------------------------------------------------------------------------- */
 
 struct restore_state {
-    char uuid[VIR_UUID_STRING_BUFLEN];
+    struct guest guest;
     char *file;
     char *xml; /* the domain that is to run */
     char *out; /* the saved domain's XML, or the live one's */
+    int run;   /* out */
 };
 
 static void clear_restore(void *state)
@@ -98,10 +93,10 @@ static void clear_restore(void *state)
     free(restore->out);
 }
 
-static struct restore_state *new_restore(const char *uuid, const char *file, char *xml)
+static struct restore_state *new_restore(const struct guest *guest, const char *file, char *xml)
 {
     struct restore_state *state = call_new(sizeof *state, clear_restore);
-    snprintf(state->uuid, sizeof state->uuid, "%s", uuid);
+    state->guest = guest_any_run(guest->hypervisor, guest->uuid); /* the one that comes of it */
     state->file = text_copy(file);
     state->xml = xml;
     return state;
@@ -121,21 +116,21 @@ static int restore(virConnectPtr connection, void *state, struct error *err)
     struct restore_state *given = state;
     if (virDomainRestoreFlags(connection, given->file, given->xml, VIR_DOMAIN_SAVE_RUNNING) < 0)
         return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot restore the guest from %s", given->file);
-    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, given->uuid, err);
+    CLEANUP_DOMAIN virDomainPtr domain = call_domain(connection, &given->guest, err);
     if (!domain) {
         error_recode(err, ERROR_GUEST_FAILED);
         return error_prefix(err, "the guest stopped as soon as it was restored");
     }
-    return started_read(domain, state, &given->out, err);
+    return started_read(domain, state, &given->out, &given->run, err);
 }
 
 /* The XML to restore with, inspected: a state that was tampered with shall not even start a program. *Owned*.
  */
-static char *xml_for(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *file,
+static char *xml_for(const struct guest *guest, const struct guest_spec *spec, const char *file,
                      int64_t timeout_ms, struct error *err)
 {
-    CLEANUP_CALL struct restore_state *state = new_restore(spec->uuid, file, NULL);
-    if (hypervisor_call(hypervisor, "read the saved guest", read_saved, state, timeout_ms, err) < 0)
+    CLEANUP_CALL struct restore_state *state = new_restore(guest, file, NULL);
+    if (hypervisor_call(guest->hypervisor, "read the saved guest", read_saved, state, timeout_ms, err) < 0)
         return NULL;
     CLEANUP_FREE char *xml = domain_xml_edit(state->out, spec, err);
     if (xml && domain_inspect(xml, spec, err) == 0)
@@ -145,16 +140,18 @@ static char *xml_for(struct hypervisor *hypervisor, const struct guest_spec *spe
     return NULL;
 }
 
-int guest_restore(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *file,
-                  int64_t timeout_ms, struct error *err)
+int guest_restore(struct guest *guest, const struct guest_spec *spec, const char *file, int64_t timeout_ms,
+                  struct error *err)
 {
     int64_t deadline_ms = clock_deadline(timeout_ms);
-    HYPERVISOR_HOLD_SCOPE(hypervisor); /* two calls */
-    char *xml = xml_for(hypervisor, spec, file, timeout_ms, err);
+    HYPERVISOR_HOLD_SCOPE(guest->hypervisor); /* two calls */
+    char *xml = xml_for(guest, spec, file, timeout_ms, err);
     if (!xml)
         return -1;
-    CLEANUP_CALL struct restore_state *state = new_restore(spec->uuid, file, xml);
-    if (hypervisor_call(hypervisor, "restore the guest", restore, state, clock_left_ms(deadline_ms), err) < 0)
+    CLEANUP_CALL struct restore_state *state = new_restore(guest, file, xml);
+    if (hypervisor_call(guest->hypervisor, "restore the guest", restore, state, clock_left_ms(deadline_ms),
+                        err) < 0)
         return -1;
-    return started_inspect(hypervisor, spec, state->out, timeout_ms, err);
+    guest->run = state->run;
+    return started_inspect(guest, spec, state->out, timeout_ms, err);
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "config/config.h"
+#include "guest/handle.h"
 #include "guest/hypervisor.h"
 #include "image/image.h"
 #include "image/overlay.h"
@@ -16,7 +17,6 @@
 #define GUEST_SOFT_LIMIT_KIB(spec) (((spec)->mem_mib + 1024) * 1024)
 #define GUEST_CPU_SHARES(spec)     (1024 * (spec)->vcpu)
 
-#define GUEST_UUID_SIZE  37
 #define GUEST_NAME_SIZE  32
 #define GUEST_LABEL_SIZE 48
 

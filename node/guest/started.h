@@ -10,14 +10,14 @@
 
 /*
  * On the worker of the call with this state: reads the XML of a domain that has just begun to run into
- * *live_xml (*owned*). The domain is destroyed when the caller has given up, for nobody else would ever end
- * it, and when its XML cannot be had. -1 with ERROR_HYPERVISOR.
+ * *live_xml (*owned*) and which run it is into *run. The domain is destroyed when the caller has given up,
+ * for nobody else would ever end it, and when its XML cannot be had. -1 with ERROR_HYPERVISOR.
  */
-int started_read(virDomainPtr domain, const void *state, char **live_xml, struct error *err);
+int started_read(virDomainPtr domain, const void *state, char **live_xml, int *run, struct error *err);
 
-/* Inspects a domain that runs. When it is not what spec asks for it is destroyed: -1 with ERROR_GUEST_FAILED.
+/* Inspects a guest that runs. When it is not what spec asks for it is destroyed: -1 with ERROR_GUEST_FAILED.
  */
-int started_inspect(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *live_xml,
+int started_inspect(const struct guest *guest, const struct guest_spec *spec, const char *live_xml,
                     int64_t timeout_ms, struct error *err);
 
 #endif

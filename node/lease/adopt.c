@@ -20,14 +20,13 @@
 enum { ASK_TIMEOUT_MS = 10000, DISPLAY_TIMEOUT_MS = 15000 };
 
 /* What is known of the guest by its record. Borrows from all. */
-static struct guest_spec spec_of(const struct leases *leases, const struct berth *berth,
-                                 const struct journal_record *record)
+static struct guest_spec spec_of(const struct berth *berth, const struct journal_record *record)
 {
-    const struct config *config = leases->options.config;
+    const struct config *config = berth->leases->options.config;
     return (struct guest_spec){
         .name = berth->name,
-        .uuid = berth->uuid,
-        .node_id = leases->options.node_id,
+        .uuid = berth->guest.uuid,
+        .node_id = berth->leases->options.node_id,
         .lease_id = record->id,
         .kvm = config->accel == ACCEL_KVM,
         .system = text_starts(config->libvirt_uri, "qemu:///system"),
@@ -59,31 +58,31 @@ static int64_t expiry(const struct journal_record *record)
 }
 
 /* Lets a guest that the node paused go on; says whether it stands for another reason. */
-static int set_going(struct leases *leases, struct berth *berth, bool paused_by_us, struct error *err)
+static int set_going(struct berth *berth, const struct guest *guest, bool paused_by_us, struct error *err)
 {
     enum guest_state state;
-    struct hypervisor *hypervisor = leases->options.hypervisor;
-    if (guest_state(hypervisor, berth->uuid, ASK_TIMEOUT_MS, &state, err) < 0)
+    if (guest_state(guest, ASK_TIMEOUT_MS, &state, err) < 0)
         return -1;
     if (state == GUEST_GONE || state == GUEST_STOPPED)
         return error_set(err, ERROR_GUEST_FAILED, "the guest has stopped");
     if (state == GUEST_PAUSED && paused_by_us)
-        return guest_resume(hypervisor, berth->uuid, ASK_TIMEOUT_MS, err);
+        return guest_resume(guest, ASK_TIMEOUT_MS, err);
     berth_set_paused(berth, state == GUEST_PAUSED            ? GUEST_WHY_PAUSED
                             : state == GUEST_PAUSED_IO_ERROR ? GUEST_WHY_IO_ERROR
                                                              : NULL);
     return 0;
 }
 
-int berth_adopt(struct leases *leases, struct berth *berth, const struct journal_record *left,
-                struct error *err)
+int berth_adopt(struct berth *berth, const struct journal_record *left, struct error *err)
 {
+    struct leases *leases = berth->leases;
     struct journal_record record = *left;
-    struct guest_spec spec = spec_of(leases, berth, &record);
+    struct guest_spec spec = spec_of(berth, &record);
     struct error reason = ERROR_INIT;
-    if (guest_inspect_again(leases->options.hypervisor, &spec, leases->options.config->image_dir,
-                            leases->golden, ASK_TIMEOUT_MS, err) < 0 ||
-        set_going(leases, berth, record.paused, err) < 0)
+    struct guest guest = guest_any_run(berth->guest.hypervisor, berth->guest.uuid);
+    if (guest_inspect_again(&guest, &spec, leases->options.config->image_dir, leases->golden, ASK_TIMEOUT_MS,
+                            err) < 0 ||
+        set_going(berth, &guest, record.paused, err) < 0)
         return -1;
     fault_point("adopt.resumed");
     record.down_ms += time_down(&record);
@@ -94,12 +93,13 @@ int berth_adopt(struct leases *leases, struct berth *berth, const struct journal
         return -1;
     fault_point("adopt.journalled");
     berth->record = record; /* nobody else knows of the berth yet */
+    berth_note_run(berth, guest.run);
 
     /* A display that cannot be opened now is opened at its first use: the lease does not hang on it. */
-    struct display *display = berth_open_display(leases, berth, clock_deadline(DISPLAY_TIMEOUT_MS), &reason);
+    struct display *display = berth_open_display(berth, clock_deadline(DISPLAY_TIMEOUT_MS), &reason);
     if (!display)
         log_warning("lease", "%s: %s", record.id, reason.text);
-    struct berth_view *view = berth_view_open(leases, berth, &record, expires_boot_ms, &reason);
+    struct berth_view *view = berth_view_open(berth, &record, expires_boot_ms, &reason);
     if (!view)
         log_warning("lease", "%s has no guest view: %s", record.id, reason.text);
     pthread_mutex_lock(&berth->mutex);
@@ -109,7 +109,7 @@ int berth_adopt(struct leases *leases, struct berth *berth, const struct journal
     if (display)
         display_set_paused(display, berth->paused);
     berth->view = view;
-    hypervisor_hold(leases->options.hypervisor); /* until the berth is empty again */
+    hypervisor_hold(berth->guest.hypervisor); /* until the berth is empty again */
     berth_enter(berth, BERTH_LEASED, NULL);
     pthread_mutex_unlock(&berth->mutex);
     log_info("lease", "%s goes on; the node was away for %lld s", record.id,
@@ -120,7 +120,7 @@ int berth_adopt(struct leases *leases, struct berth *berth, const struct journal
     return 0;
 }
 
-void berth_leave_standing(struct leases *leases, struct berth *berth)
+void berth_leave_standing(struct berth *berth)
 {
     struct error err = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
@@ -142,13 +142,13 @@ void berth_leave_standing(struct leases *leases, struct berth *berth)
         return;
 
     /* The record first: a guest that is not paused after all is found running, and that is fine too. */
-    if (journal_write(&leases->journal, &record, &err) < 0)
+    if (journal_write(&berth->leases->journal, &record, &err) < 0)
         log_error("lease", "%s: %s", record.id, err.text);
     fault_point("stop.journalled");
     berth_view_end(view, REASON_OPERATOR);
     berth_close_display(berth);
     berth_view_free(view);
-    if (guest_pause(leases->options.hypervisor, berth->uuid, ASK_TIMEOUT_MS, &err) < 0)
+    if (guest_pause(&berth->guest, ASK_TIMEOUT_MS, &err) < 0)
         log_warning("lease", "%s goes on without the node: %s", record.id, err.text);
     fault_point("stop.paused");
     log_info("lease", "%s is left standing for the next start of the node", record.id);
@@ -156,5 +156,5 @@ void berth_leave_standing(struct leases *leases, struct berth *berth)
     berth->acting = false;
     berth_enter(berth, BERTH_EMPTY, NULL);
     pthread_mutex_unlock(&berth->mutex);
-    hypervisor_release(leases->options.hypervisor);
+    hypervisor_release(berth->guest.hypervisor);
 }

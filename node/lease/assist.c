@@ -18,38 +18,38 @@ void berth_set_paused(struct berth *berth, const char *why)
 }
 
 /* Takes libvirt's word for whether the guest runs. */
-static void refresh_paused(struct leases *leases, struct berth *berth)
+static void refresh_paused(struct berth *berth)
 {
     struct error ignored = ERROR_INIT;
     enum guest_state state;
-    if (guest_state(leases->options.hypervisor, berth->uuid, STATE_TIMEOUT_MS, &state, &ignored) < 0)
+    struct guest guest = berth_guest_now(berth);
+    if (guest_state(&guest, STATE_TIMEOUT_MS, &state, &ignored) < 0)
         return;
     berth_set_paused(berth, state == GUEST_PAUSED            ? GUEST_WHY_PAUSED
                             : state == GUEST_PAUSED_IO_ERROR ? GUEST_WHY_IO_ERROR
                                                              : NULL);
 }
 
-void berth_ask_paused(struct leases *leases, struct berth *berth)
+void berth_ask_paused(struct berth *berth)
 {
     pthread_mutex_lock(&berth->mutex);
     bool paused = berth->paused;
     pthread_mutex_unlock(&berth->mutex);
     if (paused)
-        refresh_paused(leases, berth);
+        refresh_paused(berth);
 }
 
 /* An agent that does not answer may be one whose guest stands, of which no event came. */
 static int confirm(void *context, int64_t deadline_ms, struct error *err)
 {
-    const struct berth_assist *assist = context;
-    struct berth *berth = assist->berth;
-    int answered =
-        guest_agent_ping(assist->leases->options.hypervisor, berth->uuid, clock_left_ms(deadline_ms), err);
+    struct berth *berth = context;
+    struct guest guest = berth_guest_now(berth);
+    int answered = guest_agent_ping(&guest, clock_left_ms(deadline_ms), err);
     pthread_mutex_lock(&berth->mutex);
     berth->agent_silent = answered < 0;
     pthread_mutex_unlock(&berth->mutex);
     if (answered < 0)
-        refresh_paused(assist->leases, berth);
+        refresh_paused(berth);
     return answered;
 }
 
@@ -61,32 +61,29 @@ static bool is_cancelled(void *context)
 static int type(void *context, const char *text, size_t size, const struct cancel *cancel,
                 int64_t deadline_ms, size_t *typed, struct error *err)
 {
-    const struct berth_assist *assist = context;
-    return guest_hands_type(assist->leases->options.hypervisor, assist->berth->uuid, text, size, is_cancelled,
-                            (void *)(uintptr_t)cancel, deadline_ms, typed, err);
+    struct guest guest = berth_guest_now(context);
+    return guest_hands_type(&guest, text, size, is_cancelled, (void *)(uintptr_t)cancel, deadline_ms, typed,
+                            err);
 }
 
 static int click(void *context, struct action_point at, enum action_button button, int count,
                  int64_t deadline_ms, struct error *err)
 {
-    const struct berth_assist *assist = context;
-    return guest_hands_click(assist->leases->options.hypervisor, assist->berth->uuid, (uint32_t)at.x,
-                             (uint32_t)at.y, button == BUTTON_BACK ? HANDS_BACK : HANDS_FORWARD, count,
-                             deadline_ms, err);
+    struct guest guest = berth_guest_now(context);
+    return guest_hands_click(&guest, (uint32_t)at.x, (uint32_t)at.y,
+                             button == BUTTON_BACK ? HANDS_BACK : HANDS_FORWARD, count, deadline_ms, err);
 }
 
 static int scroll(void *context, struct action_point at, int32_t dx, int64_t deadline_ms, struct error *err)
 {
-    const struct berth_assist *assist = context;
-    return guest_hands_scroll(assist->leases->options.hypervisor, assist->berth->uuid, (uint32_t)at.x,
-                              (uint32_t)at.y, dx, deadline_ms, err);
+    struct guest guest = berth_guest_now(context);
+    return guest_hands_scroll(&guest, (uint32_t)at.x, (uint32_t)at.y, dx, deadline_ms, err);
 }
 
-struct display_helper berth_assist(struct leases *leases, struct berth *berth, bool helper)
+struct display_helper berth_assist(struct berth *berth, bool helper)
 {
-    berth->assist = (struct berth_assist){leases, berth};
     return (struct display_helper){
-        .context = &berth->assist,
+        .context = berth,
         .confirm = confirm,
         .type = helper ? type : NULL,
         .click = helper ? click : NULL,

@@ -23,15 +23,30 @@ void berth_enter(struct berth *berth, enum berth_state state, const char *phase)
     pthread_cond_broadcast(&berth->changed);
 }
 
+struct guest berth_guest_now(struct berth *berth)
+{
+    LOCK_SCOPE(&berth->mutex);
+    return berth->guest;
+}
+
+void berth_note_run(struct berth *berth, int run)
+{
+    LOCK_SCOPE(&berth->mutex);
+    berth->guest.run = run;
+}
+
 int64_t berth_occupied_ms(const struct berth *berth)
 {
     return berth->record.occupied_ms + (clock_boottime_ms() - berth->since_boot_ms);
 }
 
-int berth_take_down(struct leases *leases, struct berth *berth, struct error *err)
+int berth_take_down(struct berth *berth, struct error *err)
 {
-    if (guest_destroy(leases->options.hypervisor, berth->uuid, DESTROY_TIMEOUT_MS, err) < 0)
+    /* whatever there is of this UUID: the berth is ours alone, and its files go */
+    struct guest any = guest_any_run(berth->guest.hypervisor, berth->guest.uuid);
+    if (guest_destroy(&any, DESTROY_TIMEOUT_MS, err) < 0)
         return -1;
+    berth_note_run(berth, GUEST_ANY_RUN);
     fault_point("end.guest_gone");
     if (overlay_remove(berth->overlay, err) < 0 || file_remove(berth->console_log, err) < 0)
         return error_recode(err, ERROR_ENDING);
@@ -39,7 +54,7 @@ int berth_take_down(struct leases *leases, struct berth *berth, struct error *er
 }
 
 /* Undoes what a berth in this state has; in any other it may be another create's by now. */
-static void undo(struct leases *leases, struct berth *berth, enum berth_state state, const char *why)
+static void undo(struct berth *berth, enum berth_state state, const char *why)
 {
     struct error err = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
@@ -48,8 +63,9 @@ static void undo(struct leases *leases, struct berth *berth, enum berth_state st
     pthread_mutex_unlock(&berth->mutex);
     if (!mine)
         return;
-    bool undone = berth_take_down(leases, berth, &err) == 0 &&
-                  (!berth->record.id[0] || journal_remove(&leases->journal, berth->record.id, &err) == 0);
+    bool undone =
+        berth_take_down(berth, &err) == 0 &&
+        (!berth->record.id[0] || journal_remove(&berth->leases->journal, berth->record.id, &err) == 0);
     if (!undone)
         log_error("lease", "a guest that nobody got: %s", err.text);
     pthread_mutex_lock(&berth->mutex);
@@ -62,17 +78,17 @@ static void undo(struct leases *leases, struct berth *berth, enum berth_state st
         berth_enter(berth, BERTH_ENDING, NULL);
     pthread_mutex_unlock(&berth->mutex);
     if (undone)
-        hypervisor_release(leases->options.hypervisor);
+        hypervisor_release(berth->guest.hypervisor);
 }
 
-void berth_undo(struct leases *leases, struct berth *berth, const char *why)
+void berth_undo(struct berth *berth, const char *why)
 {
-    undo(leases, berth, BERTH_PREPARING, why);
+    undo(berth, BERTH_PREPARING, why);
 }
 
-void berth_undo_again(struct leases *leases, struct berth *berth)
+void berth_undo_again(struct berth *berth)
 {
-    undo(leases, berth, BERTH_ENDING, NULL);
+    undo(berth, BERTH_ENDING, NULL);
 }
 
 void berth_close_display(struct berth *berth)
@@ -92,25 +108,24 @@ void berth_close_display(struct berth *berth)
  * The acts of an end, each of which may be repeated. The tenant's guest goes even when the journal cannot be
  * written (a full disk); what then has to wait is the word that it is done, since there is no receipt yet.
  */
-static int carry_out_end(struct leases *leases, struct berth *berth, struct journal_record *record,
-                         struct error *err)
+static int carry_out_end(struct berth *berth, struct journal_record *record, struct error *err)
 {
     struct error unwritten = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
     struct berth_view *view = TAKE(berth->view);
     pthread_mutex_unlock(&berth->mutex);
-    if (journal_write(&leases->journal, record, &unwritten) < 0)
+    if (journal_write(&berth->leases->journal, record, &unwritten) < 0)
         log_error("lease", "%s", unwritten.text);
     fault_point("end.journalled");
     berth_view_end(view, record->reason);
     berth_close_display(berth);
     berth_view_free(view);
     fault_point("end.display_closed");
-    if (berth_take_down(leases, berth, err) < 0)
+    if (berth_take_down(berth, err) < 0)
         return -1;
     fault_point("end.destroyed");
     record->state = JOURNAL_ENDED;
-    return journal_write(&leases->journal, record, err);
+    return journal_write(&berth->leases->journal, record, err);
 }
 
 /* Freezes the occupancy at the first call. With berth.mutex held, while leased. */
@@ -123,9 +138,10 @@ static void stop_occupancy(struct berth *berth, enum lease_reason reason)
     berth_enter(berth, BERTH_ENDING, NULL);
 }
 
-int berth_end(struct leases *leases, struct berth *berth, const char *id, enum lease_reason reason,
-              struct lease_receipt *receipt, struct error *err)
+int berth_end(struct berth *berth, const char *id, enum lease_reason reason, struct lease_receipt *receipt,
+              struct error *err)
 {
+    struct leases *leases = berth->leases;
     int64_t deadline_ms = clock_deadline(DESTROY_TIMEOUT_MS + 5000);
     pthread_mutex_lock(&berth->mutex);
     while (berth->acting && sync_cond_wait(&berth->changed, &berth->mutex, deadline_ms))
@@ -145,7 +161,7 @@ int berth_end(struct leases *leases, struct berth *berth, const char *id, enum l
     struct journal_record record = berth->record;
     pthread_mutex_unlock(&berth->mutex);
 
-    int ended = carry_out_end(leases, berth, &record, err);
+    int ended = carry_out_end(berth, &record, err);
 
     fault_point("end.receipt");
     pthread_mutex_lock(&berth->mutex);
@@ -157,7 +173,7 @@ int berth_end(struct leases *leases, struct berth *berth, const char *id, enum l
         log_error("lease", "%s cannot be ended yet: %s", id, err->text);
         return error_recode(err, ERROR_ENDING);
     }
-    hypervisor_release(leases->options.hypervisor);
+    hypervisor_release(berth->guest.hypervisor);
     keeper_wake(leases); /* for the next guest */
     journal_receipt(&record, receipt);
     audit_write(leases->options.audit, "lease_ended",

@@ -40,22 +40,18 @@ struct berth_prepared {
     int64_t since_ms; /* monotonic: when it got ready */
 };
 
-/* What the assist of a berth's display knows; see assist.c. */
-struct berth_assist {
-    struct leases *leases;
-    struct berth *berth;
-};
-
 struct berth {
+    struct leases *leases; /* that it is one of */
     int n;
-    char uuid[GUEST_UUID_SIZE]; /* of this berth's domain, always the same */
     char name[GUEST_NAME_SIZE];
     char *overlay;     /* path */
     char *console_log; /* path */
-    struct berth_assist assist;
 
     pthread_mutex_t mutex;  /* guards all below */
     pthread_cond_t changed; /* state, users or acting changed */
+    /* Its UUID is always the same. Who sets preparing or ending alone notes and acts on its run; everybody
+     * else acts by a copy: berth_guest_now(). */
+    struct guest guest;
     enum berth_state state;
     const char *phase; /* static */
     int64_t since_ms;  /* monotonic */
@@ -113,29 +109,25 @@ struct berth_source {
 };
 
 /* ERROR_INELIGIBLE for the image, ERROR_HYPERVISOR. To be cleared either way. */
-int berth_source_open(struct leases *leases, const struct berth *berth, struct berth_source *source,
-                      struct error *err);
+int berth_source_open(const struct berth *berth, struct berth_source *source, struct error *err);
 void berth_source_clear(struct berth_source *source);
 
 /* The domain of the berth's record. Borrows from all three. */
-void berth_spec(const struct leases *leases, const struct berth *berth, const struct berth_source *source,
-                struct guest_spec *spec);
+void berth_spec(const struct berth *berth, const struct berth_source *source, struct guest_spec *spec);
 
 /*
  * The berth's golden state (image/golden.h): whether it may be used for guests of this source and of the
  * record's shape. ERROR_NOT_FOUND, or ERROR_IMAGE with what differs.
  */
-int berth_check_golden(struct leases *leases, const struct berth *berth, const struct berth_source *source,
-                       struct error *err);
+int berth_check_golden(const struct berth *berth, const struct berth_source *source, struct error *err);
 
 /* Makes the golden state of the berth's guest, which was booted from `image`, has settled, and goes with it.
  */
-int berth_save_golden(struct leases *leases, struct berth *berth, const struct image *image,
-                      struct error *err);
+int berth_save_golden(struct berth *berth, const struct image *image, struct error *err);
 
 /* Starts the record's guest from the golden state; as berth_bring_up(). A golden state that fails is dropped.
  */
-int berth_restore(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err);
+int berth_restore(struct berth *berth, struct berth_guest *guest, struct error *err);
 
 /* Removes golden states that no berth will use. */
 int leases_sweep_golden(struct leases *leases, struct error *err);
@@ -145,7 +137,7 @@ int leases_sweep_golden(struct leases *leases, struct error *err);
  * its owner. What is there after a failure berth_undo() takes away. Shows its phases on the berth. *guest is
  * *owned*: berth_guest_clear().
  */
-int berth_bring_up(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err);
+int berth_bring_up(struct berth *berth, struct berth_guest *guest, struct error *err);
 
 /* Closes the display, which nobody else knows of, and frees. An empty one is fine. */
 void berth_guest_clear(struct berth_guest *guest);
@@ -165,16 +157,16 @@ struct berth *berth_take(struct leases *leases, const struct lease_request *requ
 
 /* Makes the berth, which is free or ready, this thread's, to prepare a guest for a lease or for nobody yet.
  * With berth.mutex held. */
-void berth_begin(struct leases *leases, struct berth *berth, bool spare);
+void berth_begin(struct berth *berth, bool spare);
 
 /* Whether a berth that is not free has, or may have, a domain: one that is ready on the disk has none. */
 bool berth_has_domain(const struct berth *berth);
 
 /* Makes what is prepared there for the next create. With berth.mutex held, while preparing. */
-void berth_enter_ready(struct leases *leases, struct berth *berth);
+void berth_enter_ready(struct berth *berth);
 
 /* Puts a berth back that berth_take() gave: ready again, or empty. */
-void berth_put_back(struct leases *leases, struct berth *berth);
+void berth_put_back(struct berth *berth);
 
 /* Waits, bounded, where every berth is taken but one of them is being freed. */
 void berth_await_ending(struct leases *leases);
@@ -186,44 +178,43 @@ bool berth_is_prepared(const struct berth *berth, const struct lease_shape *shap
  * Makes the prepared guest that of the berth's record: it runs, and *guest is usable, *owned*. On failure
  * nothing of it is left, berth->prepared is empty, and the caller may bring a guest up.
  */
-int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err);
+int berth_claim(struct berth *berth, struct berth_guest *guest, struct error *err);
 
 /* Sets the clock of the guest of the berth's record, on a thread of its own: one that stood still is behind,
  * and one that booted under load may be wrong as well. The berth is this thread's. */
-void berth_set_clock(struct leases *leases, struct berth *berth);
+void berth_set_clock(struct berth *berth);
 
 /* Takes the prepared guest away. The berth is this thread's (preparing). */
-int berth_drop_prepared(struct leases *leases, struct berth *berth, struct error *err);
+int berth_drop_prepared(struct berth *berth, struct error *err);
 
 /*
  * Looks after a berth that holds no lease: prepares a guest where there is to be one, and replaces one that
  * is dead, stale or not wanted. Returns the monotonic time at which it must be looked at again. For the
  * keeper.
  */
-int64_t berth_look_after_spare(struct leases *leases, struct berth *berth);
+int64_t berth_look_after_spare(struct berth *berth);
 
 /* Runs work(job) on a thread of its own, which leases_stop() waits for; job is freed after it. */
 struct berth_job {
-    struct leases *leases;
     struct berth *berth;
+    struct guest guest; /* of the berth when the job was made */
     enum lease_reason reason;
     char id[LEASE_ID_SIZE];
 };
-void keeper_start_job(struct leases *leases, const char *name, void (*work)(const struct berth_job *job),
+void keeper_start_job(const char *name, void (*work)(const struct berth_job *job),
                       const struct berth_job *job);
 
 /* A lease's guest view, and what it reaches the lease by. */
 struct berth_view {
     struct view *view; /* owned */
-    struct leases *leases;
     struct berth *berth;
+    struct guest guest; /* its run, of which the view gives out displays */
     char id[LEASE_ID_SIZE];
 };
 
 /* Opens the view of the lease that a berth is about to hold. *Owned*: berth_view_end(), berth_view_free(). */
-struct berth_view *berth_view_open(struct leases *leases, struct berth *berth,
-                                   const struct journal_record *record, int64_t expires_boot_ms,
-                                   struct error *err);
+struct berth_view *berth_view_open(struct berth *berth, const struct journal_record *record,
+                                   int64_t expires_boot_ms, struct error *err);
 
 /* Sends the viewers away and closes the listener. Called without locks. view may be NULL in both. */
 void berth_view_end(struct berth_view *view, enum lease_reason reason);
@@ -232,8 +223,7 @@ void berth_view_end(struct berth_view *view, enum lease_reason reason);
 void berth_view_free(struct berth_view *view);
 
 /* Opens a session with the display of the berth's guest. *Owned*: display_close(). */
-struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
-                                   struct error *err);
+struct display *berth_open_display(struct berth *berth, int64_t deadline_ms, struct error *err);
 
 /*
  * Makes the caller a user of the berth's display: it stays open until berth_leave_display(). With berth.mutex
@@ -247,14 +237,13 @@ void berth_leave_display(struct berth *berth, struct display *display);
  * is a user of *display, a user of the new one. Bounded; callers share one try. Without locks held. On
  * failure *display is as it was.
  */
-int berth_reopen_display(struct leases *leases, struct berth *berth, struct display **display,
-                         struct error *err);
+int berth_reopen_display(struct berth *berth, struct display **display, struct error *err);
 
 /* Whether libvirt says that the berth's guest is not there any more; false when it does not answer. */
-bool berth_guest_is_gone(struct leases *leases, const struct berth *berth);
+bool berth_guest_is_gone(struct berth *berth);
 
 /* Removes whatever there is of the berth's guest: domain (seen to be gone), overlay, console log. */
-int berth_take_down(struct leases *leases, struct berth *berth, struct error *err);
+int berth_take_down(struct berth *berth, struct error *err);
 
 /* The display's users are woken and waited for; then nobody else can reach it, and it is closed. */
 void berth_close_display(struct berth *berth);
@@ -263,34 +252,40 @@ void berth_close_display(struct berth *berth);
  * Takes up the live lease of an earlier run, whose guest is there, in an empty berth that nobody else knows
  * of yet. On failure nothing of the guest was changed but that it may run.
  */
-int berth_adopt(struct leases *leases, struct berth *berth, const struct journal_record *left,
-                struct error *err);
+int berth_adopt(struct berth *berth, const struct journal_record *left, struct error *err);
 
 /* For a clean stop: pauses the guest of a live lease, journals that, and leaves it to the next start. */
-void berth_leave_standing(struct leases *leases, struct berth *berth);
+void berth_leave_standing(struct berth *berth);
 
 /*
  * What the hands of the berth's display can ask of its guest through the agent; its context is the berth's.
  * helper: whether the image has the input helper.
  */
-struct display_helper berth_assist(struct leases *leases, struct berth *berth, bool helper);
+struct display_helper berth_assist(struct berth *berth, bool helper);
+
+/* The berth's guest as of now. Without the lock. */
+struct guest berth_guest_now(struct berth *berth);
+
+/* Notes which run the berth's guest is; GUEST_ANY_RUN: none. For the thread that the berth is preparing or
+ * ending for. */
+void berth_note_run(struct berth *berth, int run);
 
 /* The guest's CPUs stand (why: static) or run again (NULL): tells its display, and /v1/node. */
 void berth_set_paused(struct berth *berth, const char *why);
 
 /* Asks libvirt whether a guest that is taken for paused still is: an event may have been lost. */
-void berth_ask_paused(struct leases *leases, struct berth *berth);
+void berth_ask_paused(struct berth *berth);
 
 /*
  * Undoes a create or a preparation, for the thread that the berth is preparing for: nothing of its guest
  * remains, then its record goes and the berth is free (failed where there is a reason, given here or before).
  * Where the guest does not go the berth is ending, and the keeper tries again.
  */
-void berth_undo(struct leases *leases, struct berth *berth, const char *why);
+void berth_undo(struct berth *berth, const char *why);
 
 /* The same for a berth that is ending because its guest did not go; nothing where it is not, or where another
  * thread is at it. */
-void berth_undo_again(struct leases *leases, struct berth *berth);
+void berth_undo_again(struct berth *berth);
 
 /*
  * The berth whose lease (live or ending) has this id, with its mutex held; NULL when there is none that the
@@ -306,7 +301,7 @@ void berth_describe(const struct berth *berth, struct lease_document *lease);
  * Makes a create that is under way give up: its guest is taken from under it. id: of the lease that is being
  * made, or NULL for whichever it is. Returns when it has, true when there was one to cancel.
  */
-bool berth_cancel_create(struct leases *leases, struct berth *berth, const char *id);
+bool berth_cancel_create(struct berth *berth, const char *id);
 
 /* Occupancy so far, milliseconds. With berth.mutex held, while leased. */
 int64_t berth_occupied_ms(const struct berth *berth);
@@ -315,8 +310,8 @@ int64_t berth_occupied_ms(const struct berth *berth);
  * Ends the lease in a berth that is leased or ending; see leases_end(). Called without locks; waits for
  * another thread that is ending it already.
  */
-int berth_end(struct leases *leases, struct berth *berth, const char *id, enum lease_reason reason,
-              struct lease_receipt *receipt, struct error *err);
+int berth_end(struct berth *berth, const char *id, enum lease_reason reason, struct lease_receipt *receipt,
+              struct error *err);
 
 /* The thread that ends what expired or died, stamps the journal and sees to prepared guests; it sleeps while
  * there is nothing to do. */

@@ -30,9 +30,9 @@ int berth_enter_phase(struct berth *berth, const char *phase, struct error *err)
     return 0;
 }
 
-int berth_source_open(struct leases *leases, const struct berth *berth, struct berth_source *source,
-                      struct error *err)
+int berth_source_open(const struct berth *berth, struct berth_source *source, struct error *err)
 {
+    struct leases *leases = berth->leases;
     const struct config *config = leases->options.config;
     bool kvm = config->accel == ACCEL_KVM;
     struct image_options options = {
@@ -57,16 +57,15 @@ void berth_source_clear(struct berth_source *source)
     hypervisor_facts_clear(&source->facts);
 }
 
-void berth_spec(const struct leases *leases, const struct berth *berth, const struct berth_source *source,
-                struct guest_spec *spec)
+void berth_spec(const struct berth *berth, const struct berth_source *source, struct guest_spec *spec)
 {
-    guest_spec_fill(spec, leases->options.config, source->image, &source->facts);
+    guest_spec_fill(spec, berth->leases->options.config, source->image, &source->facts);
     if (source->label[0])
         spec->qemu_label = source->label;
     spec->own_uid = source->own_uid;
     spec->name = berth->name;
-    spec->uuid = berth->uuid;
-    spec->node_id = leases->options.node_id;
+    spec->uuid = berth->guest.uuid;
+    spec->node_id = berth->leases->options.node_id;
     spec->lease_id = berth->record.id;
     spec->vcpu = berth->record.shape.vcpu;
     spec->mem_mib = berth->record.shape.mem_gib * 1024;
@@ -74,40 +73,40 @@ void berth_spec(const struct leases *leases, const struct berth *berth, const st
     spec->console_log = berth->console_log;
 }
 
-static int define(struct leases *leases, struct berth *berth, const struct berth_source *source,
-                  struct error *err)
+static int define(struct berth *berth, const struct berth_source *source, struct error *err)
 {
     struct guest_spec spec;
-    berth_spec(leases, berth, source, &spec);
+    berth_spec(berth, source, &spec);
     if (overlay_create(berth->overlay, source->image, NULL, berth->record.shape.disk_gib,
                        guest_spec_owner(&spec), err) < 0)
         return -1;
     fault_point("create.overlay");
-    if (guest_start(leases->options.hypervisor, &spec, false, START_TIMEOUT_MS, err) < 0)
+    struct guest guest = berth_guest_now(berth);
+    int started = guest_start(&guest, &spec, false, START_TIMEOUT_MS, err);
+    berth_note_run(berth, guest.run);
+    if (started < 0)
         return -1;
     fault_point("create.started");
     /* QEMU has the files open now: were they still the verified ones? */
     return image_recheck(source->image, err);
 }
 
-struct display *berth_open_display(struct leases *leases, struct berth *berth, int64_t deadline_ms,
-                                   struct error *err)
+struct display *berth_open_display(struct berth *berth, int64_t deadline_ms, struct error *err)
 {
-    struct display_helper assist = berth_assist(leases, berth, berth->record.helper);
+    struct display_helper assist = berth_assist(berth, berth->record.helper);
     int left_ms = clock_left_ms(deadline_ms);
-    int fd = guest_open_display(leases->options.hypervisor, berth->uuid,
-                                left_ms < LIBVIRT_TIMEOUT_MS ? left_ms : LIBVIRT_TIMEOUT_MS, err);
+    struct guest guest = berth_guest_now(berth);
+    int fd = guest_open_display(&guest, left_ms < LIBVIRT_TIMEOUT_MS ? left_ms : LIBVIRT_TIMEOUT_MS, err);
     return fd < 0 ? NULL : display_open(fd, &assist, berth->holds, clock_left_ms(deadline_ms), err);
 }
 
 /* Whether it is worth while to open a display that was lost again: the guest goes on and there is time. */
-static bool may_open_again(struct leases *leases, struct berth *berth, int64_t deadline_ms)
+static bool may_open_again(struct berth *berth, int64_t deadline_ms)
 {
     struct error ignored = ERROR_INIT;
     enum guest_state state;
     return clock_left_ms(deadline_ms) > REOPEN_PAUSE_MS &&
-           guest_state(leases->options.hypervisor, berth->uuid, LIBVIRT_TIMEOUT_MS, &state, &ignored) == 0 &&
-           state == GUEST_RUNNING;
+           guest_state(&berth->guest, LIBVIRT_TIMEOUT_MS, &state, &ignored) == 0 && state == GUEST_RUNNING;
 }
 
 /*
@@ -115,19 +114,19 @@ static bool may_open_again(struct leases *leases, struct berth *berth, int64_t d
  * several times, and a change in the middle of the handshake can end the session: that says nothing about the
  * guest, so the display is opened again. *Owned*.
  */
-static struct display *open_drawn(struct leases *leases, struct berth *berth, const struct image *image,
-                                  int64_t deadline_ms, struct error *err)
+static struct display *open_drawn(struct berth *berth, const struct image *image, int64_t deadline_ms,
+                                  struct error *err)
 {
     for (;;) {
         CLEANUP(cleanup_display)
-        struct display *display = berth_open_display(leases, berth, deadline_ms, err);
+        struct display *display = berth_open_display(berth, deadline_ms, err);
         CLEANUP_FRAME struct frame *drawn =
             display
                 ? display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err)
                 : NULL;
         if (drawn)
             return TAKE(display);
-        if (!may_open_again(leases, berth, deadline_ms) || berth_enter_phase(berth, "boot", err) < 0)
+        if (!may_open_again(berth, deadline_ms) || berth_enter_phase(berth, "boot", err) < 0)
             return NULL;
         log_info("lease", "%s: opening the display again: %s", berth->name, err->text);
         clock_sleep_ms(REOPEN_PAUSE_MS);
@@ -135,17 +134,16 @@ static struct display *open_drawn(struct leases *leases, struct berth *berth, co
 }
 
 /* Waits until the guest is usable; the display is open when it returns 0. */
-static int wait_usable(struct leases *leases, struct berth *berth, const struct image *image,
-                       int64_t deadline_ms, struct display **opened, struct error *err)
+static int wait_usable(struct berth *berth, const struct image *image, int64_t deadline_ms,
+                       struct display **opened, struct error *err)
 {
     if (berth_enter_phase(berth, "boot", err) < 0)
         return -1;
-    CLEANUP(cleanup_display) struct display *display = open_drawn(leases, berth, image, deadline_ms, err);
+    CLEANUP(cleanup_display) struct display *display = open_drawn(berth, image, deadline_ms, err);
     if (!display)
         return error_prefix(err, "the guest drew nothing in time");
     fault_point("create.display");
-    if (berth_enter_phase(berth, "desktop", err) < 0 ||
-        guest_agent_wait(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
+    if (berth_enter_phase(berth, "desktop", err) < 0 || guest_agent_wait(&berth->guest, deadline_ms, err) < 0)
         return -1;
     if (berth_enter_phase(berth, "first frame", err) < 0)
         return -1;
@@ -182,18 +180,18 @@ void berth_guest_clear(struct berth_guest *guest)
     image_free(TAKE(guest->image));
 }
 
-int berth_bring_up(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+int berth_bring_up(struct berth *berth, struct berth_guest *guest, struct error *err)
 {
-    int64_t deadline_ms = clock_deadline(leases->options.config->start_timeout_seconds * 1000);
+    int64_t deadline_ms = clock_deadline(berth->leases->options.config->start_timeout_seconds * 1000);
     CLEANUP(berth_source_clear) struct berth_source source;
-    if (berth_source_open(leases, berth, &source, err) < 0)
+    if (berth_source_open(berth, &source, err) < 0)
         return -1;
     pthread_mutex_lock(&berth->mutex);
     berth->record.helper = source.image->input_helper;
     pthread_mutex_unlock(&berth->mutex);
-    int up = define(leases, berth, &source, err);
+    int up = define(berth, &source, err);
     if (up == 0)
-        up = wait_usable(leases, berth, source.image, deadline_ms, &guest->display, err);
+        up = wait_usable(berth, source.image, deadline_ms, &guest->display, err);
     if (up == 0) {
         guest->image = TAKE(source.image);
         return 0;

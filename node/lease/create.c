@@ -25,52 +25,52 @@ static struct lease_shape shape_of(const struct config *config, const struct lea
 }
 
 /* Whether a guest can be had for the request: the one that is ready, or one that fits on this host. */
-static int see_to_fit(struct leases *leases, struct berth *berth, const struct lease_shape *shape,
-                      struct error *err)
+static int see_to_fit(struct berth *berth, const struct lease_shape *shape, struct error *err)
 {
+    struct leases *leases = berth->leases;
     bool prepared = berth_is_prepared(berth, shape);
     if (prepared && berth_has_domain(berth)) /* it has its memory already */
         return 0;
-    if (!prepared && berth_drop_prepared(leases, berth, err) < 0)
+    if (!prepared && berth_drop_prepared(berth, err) < 0)
         return -1;
     return doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
-                             berth->uuid, shape, err);
+                             berth->guest.uuid, shape, err);
 }
 
 /* The checks that come after "is a berth free" in CONTRACT.md section 3; fills the record when they pass. */
-static int fill_record(struct leases *leases, struct berth *berth, const struct lease_request *request,
+static int fill_record(struct berth *berth, const struct lease_request *request,
                        const struct lease_shape *shape, const struct pairing_grant *grant, struct error *err)
 {
-    if (lease_request_check(request, err) < 0 || see_to_fit(leases, berth, shape, err) < 0)
+    if (lease_request_check(request, err) < 0 || see_to_fit(berth, shape, err) < 0)
         return -1;
     LOCK_SCOPE(&berth->mutex);
     struct journal_record *record = &berth->record;
     record->shape = *shape;
     memcpy(record->id, "l_", 2);
     random_hex(record->id + 2, 16);
-    memcpy(record->uuid, berth->uuid, sizeof record->uuid);
+    memcpy(record->uuid, berth->guest.uuid, sizeof record->uuid);
     memcpy(record->owner, grant->id, sizeof record->owner);
     return 0;
 }
 
 /* A usable guest for the berth's record: the prepared one, or, where that fails too, a cold one. */
-static int get_guest(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+static int get_guest(struct berth *berth, struct berth_guest *guest, struct error *err)
 {
     struct error reason = ERROR_INIT;
     if (berth->prepared.how) { /* ours alone while preparing */
-        if (berth_claim(leases, berth, guest, &reason) == 0)
+        if (berth_claim(berth, guest, &reason) == 0)
             return 0;
         log_warning("lease", "%s: the prepared guest cannot be used, another is started: %s", berth->name,
                     reason.text);
     }
-    return berth_bring_up(leases, berth, guest, err);
+    return berth_bring_up(berth, guest, err);
 }
 
 /* The berth's guest is usable: from here on it is a lease. */
-static int go_live(struct leases *leases, struct berth *berth, const struct lease_request *request,
-                   struct berth_guest *guest, struct error *err)
+static int go_live(struct berth *berth, const struct lease_request *request, struct berth_guest *guest,
+                   struct error *err)
 {
-    int64_t max_s = leases->options.config->max_lease_seconds;
+    int64_t max_s = berth->leases->options.config->max_lease_seconds;
     int64_t ttl_s = given(request->ttl_seconds, max_s ? max_s : -1);
     if (max_s && ttl_s > max_s)
         ttl_s = max_s;
@@ -81,8 +81,8 @@ static int go_live(struct leases *leases, struct berth *berth, const struct leas
     record.expires_ms = ttl_s < 0 ? 0 : record.started_ms + ttl_s * 1000;
     journal_stamp(&record);
     int64_t expires_boot_ms = ttl_s < 0 ? CLOCK_NEVER : now_boot_ms + ttl_s * 1000;
-    struct berth_view *view = berth_view_open(leases, berth, &record, expires_boot_ms, err);
-    if (!view || journal_write(&leases->journal, &record, err) < 0) {
+    struct berth_view *view = berth_view_open(berth, &record, expires_boot_ms, err);
+    if (!view || journal_write(&berth->leases->journal, &record, err) < 0) {
         berth_view_end(view, REASON_GRACEFUL);
         berth_view_free(view);
         return -1;
@@ -119,11 +119,11 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     struct berth *berth = berth_take(leases, request, &shape, err);
     if (!berth)
         return -1;
-    if (fill_record(leases, berth, request, &shape, grant, err) < 0) {
+    if (fill_record(berth, request, &shape, grant, err) < 0) {
         if (err->code == ERROR_ENDING) /* the prepared guest that has to give way is not gone */
-            berth_undo(leases, berth, err->text);
+            berth_undo(berth, err->text);
         else
-            berth_put_back(leases, berth);
+            berth_put_back(berth);
         keeper_wake(leases);
         return -1;
     }
@@ -133,15 +133,15 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     int made = journal_write(&leases->journal, &berth->record, err);
     fault_point("create.journalled");
     if (made == 0)
-        made = get_guest(leases, berth, &guest, err);
+        made = get_guest(berth, &guest, err);
     if (made == 0) {
-        berth_set_clock(leases, berth);
-        made = go_live(leases, berth, request, &guest, err);
+        berth_set_clock(berth);
+        made = go_live(berth, request, &guest, err);
     }
     if (made < 0) {
         log_warning("lease", "%s was not created: %s", berth->record.id, err->text);
         berth_guest_clear(&guest);
-        berth_undo(leases, berth, err->text);
+        berth_undo(berth, err->text);
         keeper_wake(leases); /* to go on trying, where something of it is left */
         return -1;
     }
@@ -158,7 +158,7 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     return 0;
 }
 
-bool berth_cancel_create(struct leases *leases, struct berth *berth, const char *id)
+bool berth_cancel_create(struct berth *berth, const char *id)
 {
     struct error ignored = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
@@ -167,7 +167,9 @@ bool berth_cancel_create(struct leases *leases, struct berth *berth, const char 
     pthread_mutex_unlock(&berth->mutex);
     bool cancelled = preparing;
     while (preparing) {
-        guest_destroy(leases->options.hypervisor, berth->uuid, DESTROY_TIMEOUT_MS, &ignored);
+        struct guest guest = berth_guest_now(berth);
+        if (guest.run != GUEST_ANY_RUN) /* else it starts just now, and has one in a moment */
+            guest_destroy(&guest, DESTROY_TIMEOUT_MS, &ignored);
         LOCK_SCOPE(&berth->mutex);
         if (berth->state == BERTH_PREPARING)
             sync_cond_wait(&berth->changed, &berth->mutex, clock_deadline(200));

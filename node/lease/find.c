@@ -129,7 +129,7 @@ int leases_end(struct leases *leases, const char *id, const struct pairing_grant
     struct berth *berth = lock_making(leases, id, grant);
     if (berth) {
         pthread_mutex_unlock(&berth->mutex);
-        if (berth_cancel_create(leases, berth, id))
+        if (berth_cancel_create(berth, id))
             return error_set(
                 err, ERROR_NOT_FOUND,
                 "the lease was still being made: its create is cancelled, and there is no receipt");
@@ -137,7 +137,7 @@ int leases_end(struct leases *leases, const char *id, const struct pairing_grant
     berth = leases_lock(leases, id, grant);
     if (berth) {
         pthread_mutex_unlock(&berth->mutex);
-        if (berth_end(leases, berth, id, reason, receipt, err) == 0)
+        if (berth_end(berth, id, reason, receipt, err) == 0)
             return 0;
         if (err->code != ERROR_NOT_FOUND) { /* else another thread has just ended it */
             keeper_wake(leases);            /* to go on trying */

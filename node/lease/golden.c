@@ -19,58 +19,57 @@ enum {
     USABLE_TIMEOUT_MS = 15000,  /* a restored guest draws and speaks at once, or it is of no use */
 };
 
-static struct golden_key key_of(const struct leases *leases, const struct berth *berth,
-                                const struct berth_source *source)
+static struct golden_key key_of(const struct berth *berth, const struct berth_source *source)
 {
     const struct lease_shape *shape = &berth->record.shape;
     struct golden_key key = {
         .libvirt_version = source->facts.libvirt_version,
         .qemu_version = source->facts.qemu_version,
-        .kvm = leases->options.config->accel == ACCEL_KVM,
+        .kvm = berth->leases->options.config->accel == ACCEL_KVM,
         .vcpu = shape->vcpu,
         .mem_mib = shape->mem_gib * 1024,
         .disk_gib = shape->disk_gib,
     };
     memcpy(key.image_digest, source->image->manifest_sha256, sizeof key.image_digest);
     snprintf(key.machine, sizeof key.machine, "%s", source->facts.machine);
-    memcpy(key.uuid, berth->uuid, sizeof key.uuid);
+    memcpy(key.uuid, berth->guest.uuid, sizeof key.uuid);
     if (key.kvm)
         golden_host_cpu(key.cpu);
     return key;
 }
 
-int berth_check_golden(struct leases *leases, const struct berth *berth, const struct berth_source *source,
-                       struct error *err)
+int berth_check_golden(const struct berth *berth, const struct berth_source *source, struct error *err)
 {
-    struct golden_key key = key_of(leases, berth, source);
-    return golden_check(leases->golden, berth->name, &key, leases->verified, err);
+    struct golden_key key = key_of(berth, source);
+    return golden_check(berth->leases->golden, berth->name, &key, berth->leases->verified, err);
 }
 
 /* One that is doubtful is not asked again. */
-static void drop(struct leases *leases, const struct berth *berth)
+static void drop(const struct berth *berth)
 {
     struct error err = ERROR_INIT;
-    if (golden_drop(leases->golden, berth->name, &err) < 0)
+    if (golden_drop(berth->leases->golden, berth->name, &err) < 0)
         log_warning("lease", "%s: %s", berth->name, err.text);
 }
 
-int berth_save_golden(struct leases *leases, struct berth *berth, const struct image *image,
-                      struct error *err)
+int berth_save_golden(struct berth *berth, const struct image *image, struct error *err)
 {
+    struct leases *leases = berth->leases;
     int64_t began_ms = clock_monotonic_ms();
     CLEANUP(berth_source_clear) struct berth_source source;
     CLEANUP_FREE char *state = golden_state(leases->golden, berth->name);
-    drop(leases, berth);
+    drop(berth);
     /* what the state is kept for is what its guest was booted from */
-    if (berth_source_open(leases, berth, &source, err) < 0 || image_recheck(image, err) < 0)
+    if (berth_source_open(berth, &source, err) < 0 || image_recheck(image, err) < 0)
         return -1;
-    struct golden_key key = key_of(leases, berth, &source);
+    struct golden_key key = key_of(berth, &source);
     memcpy(key.image_digest, image->manifest_sha256, sizeof key.image_digest);
-    if (guest_save(leases->options.hypervisor, berth->uuid, state, SAVE_TIMEOUT_MS, err) < 0)
+    if (guest_save(&berth->guest, state, SAVE_TIMEOUT_MS, err) < 0)
         return -1;
+    berth_note_run(berth, GUEST_ANY_RUN);
     fault_point("prepare.saved");
     if (golden_keep(leases->golden, berth->name, &key, berth->overlay, leases->verified, err) < 0) {
-        drop(leases, berth);
+        drop(berth);
         return -1;
     }
     log_info("lease", "%s: its golden state was made in %lld ms", berth->name,
@@ -79,47 +78,50 @@ int berth_save_golden(struct leases *leases, struct berth *berth, const struct i
 }
 
 /* The domain runs when it returns 0, on files that are still those that were checked. */
-static int start_from_golden(struct leases *leases, struct berth *berth, const struct berth_source *source,
-                             struct error *err)
+static int start_from_golden(struct berth *berth, const struct berth_source *source, struct error *err)
 {
+    struct leases *leases = berth->leases;
     struct guest_spec spec;
     CLEANUP_FREE char *disk = golden_disk(leases->golden, berth->name);
     CLEANUP_FREE char *state = golden_state(leases->golden, berth->name);
-    berth_spec(leases, berth, source, &spec);
+    berth_spec(berth, source, &spec);
     spec.golden = disk;
     if (overlay_create(berth->overlay, source->image, disk, berth->record.shape.disk_gib,
-                       guest_spec_owner(&spec), err) < 0 ||
-        guest_restore(leases->options.hypervisor, &spec, state, RESTORE_TIMEOUT_MS, err) < 0)
+                       guest_spec_owner(&spec), err) < 0)
+        return -1;
+    struct guest guest = berth_guest_now(berth);
+    int restored = guest_restore(&guest, &spec, state, RESTORE_TIMEOUT_MS, err);
+    berth_note_run(berth, guest.run);
+    if (restored < 0)
         return -1;
     fault_point("claim.restored");
-    return image_recheck(source->image, err) < 0 ? -1 : berth_check_golden(leases, berth, source, err);
+    return image_recheck(source->image, err) < 0 ? -1 : berth_check_golden(berth, source, err);
 }
 
-static int wait_usable(struct leases *leases, struct berth *berth, const struct image *image,
-                       struct berth_guest *guest, struct error *err)
+static int wait_usable(struct berth *berth, const struct image *image, struct berth_guest *guest,
+                       struct error *err)
 {
     int64_t deadline_ms = clock_deadline(USABLE_TIMEOUT_MS);
-    guest->display = berth_open_display(leases, berth, deadline_ms, err);
-    if (!guest->display || guest_agent_wait(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
+    guest->display = berth_open_display(berth, deadline_ms, err);
+    if (!guest->display || guest_agent_wait(&berth->guest, deadline_ms, err) < 0)
         return -1;
     /* its programs go on with the generators they were saved with, as every guest of this state would */
-    if (image->input_helper && guest_renew(leases->options.hypervisor, berth->uuid, deadline_ms, err) < 0)
+    if (image->input_helper && guest_renew(&berth->guest, deadline_ms, err) < 0)
         return error_prefix(err, "the restored guest cannot be made one of its own");
     CLEANUP_FRAME struct frame *fresh =
         display_wait_drawn(guest->display, image->display_width, image->display_height, deadline_ms, err);
     return fresh ? 0 : -1;
 }
 
-int berth_restore(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+int berth_restore(struct berth *berth, struct berth_guest *guest, struct error *err)
 {
     CLEANUP(berth_source_clear) struct berth_source source;
-    if (berth_source_open(leases, berth, &source, err) < 0)
+    if (berth_source_open(berth, &source, err) < 0)
         return -1;
-    if (berth_check_golden(leases, berth, &source, err) < 0 ||
-        start_from_golden(leases, berth, &source, err) < 0 ||
-        wait_usable(leases, berth, source.image, guest, err) < 0) {
+    if (berth_check_golden(berth, &source, err) < 0 || start_from_golden(berth, &source, err) < 0 ||
+        wait_usable(berth, source.image, guest, err) < 0) {
         if (err->code != ERROR_NO_CAPACITY)
-            drop(leases, berth);
+            drop(berth);
         return -1;
     }
     guest->image = TAKE(source.image);

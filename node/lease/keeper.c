@@ -17,7 +17,7 @@ enum { STAMP_EVERY_MS = 10000, RETRY_EVERY_MS = 5000, ASK_TIMEOUT_MS = 5000, DAY
  * A stamp bounds what a crash can lose of the occupancy; a full disk costs a warning, not the lease. An end
  * that is asked for meanwhile waits for it: two writers of one record could leave the older one.
  */
-static void stamp(struct leases *leases, struct berth *berth)
+static void stamp(struct berth *berth)
 {
     struct error err = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
@@ -31,36 +31,38 @@ static void stamp(struct leases *leases, struct berth *berth)
     if (!live)
         return;
     journal_stamp(&record);
-    if (journal_write(&leases->journal, &record, &err) < 0)
+    if (journal_write(&berth->leases->journal, &record, &err) < 0)
         log_warning("lease", "%s", err.text);
     LOCK_SCOPE(&berth->mutex);
     berth->acting = false;
     pthread_cond_broadcast(&berth->changed);
 }
 
-bool berth_guest_is_gone(struct leases *leases, const struct berth *berth)
+bool berth_guest_is_gone(struct berth *berth)
 {
     struct error err = ERROR_INIT;
     enum guest_state state;
-    if (guest_state(leases->options.hypervisor, berth->uuid, ASK_TIMEOUT_MS, &state, &err) == 0)
+    struct guest guest = berth_guest_now(berth);
+    if (guest_state(&guest, ASK_TIMEOUT_MS, &state, &err) == 0)
         return state == GUEST_GONE || state == GUEST_STOPPED;
     log_warning("lease", "%s: %s", berth->name, err.text);
     return false;
 }
 
 /* A guest that QEMU has stopped because the host's disk was full goes on once there is room again. */
-static void mend_paused(struct leases *leases, struct berth *berth)
+static void mend_paused(struct berth *berth)
 {
     struct error err = ERROR_INIT;
     struct statvfs disk;
-    const char *folder = leases->options.config->state_dir;
+    const char *folder = berth->leases->options.config->state_dir;
     pthread_mutex_lock(&berth->mutex);
+    struct guest guest = berth->guest;
     bool full = berth->paused && strcmp(berth->paused, GUEST_WHY_IO_ERROR) == 0;
     pthread_mutex_unlock(&berth->mutex);
     if (!full || statvfs(folder, &disk) < 0 || (uint64_t)disk.f_bavail * disk.f_frsize < ROOM_TO_GO_ON_BYTES)
         return;
     log_info("lease", "%s: there is room on the disk again, its guest goes on", berth->name);
-    if (guest_resume(leases->options.hypervisor, berth->uuid, ASK_TIMEOUT_MS, &err) < 0)
+    if (guest_resume(&guest, ASK_TIMEOUT_MS, &err) < 0)
         log_warning("lease", "%s: %s", berth->name, err.text);
 }
 
@@ -72,7 +74,7 @@ struct job {
 static void *run_job(void *argument)
 {
     struct job *job = argument;
-    struct leases *leases = job->job.leases;
+    struct leases *leases = job->job.berth->leases;
     job->work(&job->job);
     free(job);
     LOCK_SCOPE(&leases->mutex);
@@ -81,7 +83,7 @@ static void *run_job(void *argument)
     return NULL;
 }
 
-void keeper_start_job(struct leases *leases, const char *name, void (*work)(const struct berth_job *job),
+void keeper_start_job(const char *name, void (*work)(const struct berth_job *job),
                       const struct berth_job *given)
 {
     struct error err = ERROR_INIT;
@@ -90,6 +92,8 @@ void keeper_start_job(struct leases *leases, const char *name, void (*work)(cons
     if (!job)
         abort();
     *job = (struct job){*given, work};
+    job->job.guest = berth_guest_now(given->berth);
+    struct leases *leases = given->berth->leases;
     pthread_mutex_lock(&leases->mutex);
     leases->jobs++;
     pthread_mutex_unlock(&leases->mutex);
@@ -109,14 +113,14 @@ static void run_end(const struct berth_job *job)
     bool never_live = job->berth->record.state == JOURNAL_CREATING;
     pthread_mutex_unlock(&job->berth->mutex);
     if (never_live)
-        berth_undo_again(job->leases, job->berth);
+        berth_undo_again(job->berth);
     else
-        berth_end(job->leases, job->berth, job->id, job->reason, &receipt, &err);
-    keeper_wake(job->leases);
+        berth_end(job->berth, job->id, job->reason, &receipt, &err);
+    keeper_wake(job->berth->leases);
 }
 
 /* Looks after one berth; returns the monotonic time at which it must be looked at again. */
-static int64_t look_after(struct leases *leases, struct berth *berth)
+static int64_t look_after(struct berth *berth)
 {
     char id[LEASE_ID_SIZE];
     pthread_mutex_lock(&berth->mutex);
@@ -127,24 +131,24 @@ static int64_t look_after(struct leases *leases, struct berth *berth)
     pthread_mutex_unlock(&berth->mutex);
 
     if (state != BERTH_LEASED && state != BERTH_ENDING)
-        return berth_look_after_spare(leases, berth);
+        return berth_look_after_spare(berth);
     if (acting)
         return clock_deadline(RETRY_EVERY_MS);
     /*
      * Asked each time: an event is lost with the connection that it would have come over, and that of the
      * last lease may come when the next lease's guest runs under the same UUID.
      */
-    bool gone = state == BERTH_LEASED && berth_guest_is_gone(leases, berth);
+    bool gone = state == BERTH_LEASED && berth_guest_is_gone(berth);
     int64_t left_ms = expires_ms == CLOCK_NEVER ? CLOCK_NEVER : expires_ms - clock_boottime_ms();
     if (state == BERTH_LEASED && !gone && left_ms > 0) {
-        stamp(leases, berth);
-        mend_paused(leases, berth);
+        stamp(berth);
+        mend_paused(berth);
         return clock_deadline(left_ms < STAMP_EVERY_MS ? left_ms : STAMP_EVERY_MS);
     }
     /* on a thread of its own: a guest that takes long to go delays nobody else's end */
-    struct berth_job job = {leases, berth, gone ? REASON_GUEST_DIED : REASON_EXPIRED, ""};
+    struct berth_job job = {.berth = berth, .reason = gone ? REASON_GUEST_DIED : REASON_EXPIRED};
     memcpy(job.id, id, sizeof job.id);
-    keeper_start_job(leases, "lease-end", run_end, &job);
+    keeper_start_job("lease-end", run_end, &job);
     return clock_deadline(RETRY_EVERY_MS);
 }
 
@@ -170,7 +174,7 @@ static void *keep(void *argument)
         int64_t next_ms = CLOCK_NEVER;
         compact(leases);
         for (size_t i = 0; i < leases->count; i++) {
-            int64_t again_ms = look_after(leases, &leases->berths[i]);
+            int64_t again_ms = look_after(&leases->berths[i]);
             next_ms = again_ms < next_ms ? again_ms : next_ms;
         }
         pthread_mutex_lock(&leases->mutex);

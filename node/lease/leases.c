@@ -20,7 +20,7 @@ static void on_guest_gone(void *context, const char *uuid)
 {
     struct leases *leases = context;
     for (size_t i = 0; i < leases->count; i++)
-        if (strcmp(leases->berths[i].uuid, uuid) == 0)
+        if (strcmp(leases->berths[i].guest.uuid, uuid) == 0)
             keeper_wake(leases);
 }
 
@@ -39,12 +39,14 @@ static size_t count_berths(struct leases *leases)
     return count;
 }
 
-static void on_guest_paused(void *context, const char *uuid, const char *why)
+static void on_guest_paused(void *context, const char *uuid, int run, const char *why)
 {
     struct leases *leases = context;
-    for (size_t i = 0; i < leases->count; i++)
-        if (strcmp(leases->berths[i].uuid, uuid) == 0)
+    for (size_t i = 0; i < leases->count; i++) {
+        struct guest guest = berth_guest_now(&leases->berths[i]);
+        if (strcmp(guest.uuid, uuid) == 0 && (guest.run == GUEST_ANY_RUN || guest.run == run))
             berth_set_paused(&leases->berths[i], why);
+    }
 }
 
 static int open_berths(struct leases *leases, struct error *err)
@@ -62,9 +64,11 @@ static int open_berths(struct leases *leases, struct error *err)
         return error_set(err, ERROR_INTERNAL, "cannot make %zu berths: out of memory", leases->count);
     for (size_t i = 0; i < leases->count; i++) {
         struct berth *berth = &leases->berths[i];
+        berth->leases = leases;
+        berth->guest.hypervisor = leases->options.hypervisor;
         berth->n = (int)i;
         guest_name(leases->options.node_id, berth->n, berth->name);
-        guest_uuid(leases->options.node_id, berth->n, berth->uuid);
+        guest_uuid(leases->options.node_id, berth->n, berth->guest.uuid);
         berth->overlay = text_format("%s/%s.qcow2", overlays, berth->name);
         berth->console_log = text_format("%s/%s.console.log", overlays, berth->name);
         berth->holds = holds_new();
@@ -98,7 +102,7 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
     if (journal_open(&leases->journal, options->config->home, err) < 0 || open_berths(leases, err) < 0 ||
         leases_recover(leases, err) < 0 || keeper_start(leases, err) < 0) {
         for (size_t i = 0; i < leases->count; i++) /* what was adopted waits for a better start */
-            berth_leave_standing(leases, &leases->berths[i]);
+            berth_leave_standing(&leases->berths[i]);
         leases_close(leases);
         return NULL;
     }
@@ -130,19 +134,19 @@ static bool berth_is_ending(struct berth *berth)
 }
 
 /* The guest that is ready goes: what a node that does not run has prepared is nobody's. */
-static void drop_ready(struct leases *leases, struct berth *berth)
+static void drop_ready(struct berth *berth)
 {
     struct error err = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
     bool ready = berth->state == BERTH_READY;
     if (ready)
-        berth_begin(leases, berth, true);
+        berth_begin(berth, true);
     pthread_mutex_unlock(&berth->mutex);
     if (!ready)
         return;
-    if (berth_drop_prepared(leases, berth, &err) < 0)
+    if (berth_drop_prepared(berth, &err) < 0)
         log_warning("lease", "%s: %s", berth->name, err.text);
-    berth_undo(leases, berth, NULL);
+    berth_undo(berth, NULL);
 }
 
 void leases_stop(struct leases *leases, bool end_leases)
@@ -152,7 +156,7 @@ void leases_stop(struct leases *leases, bool end_leases)
     pthread_cond_signal(&leases->keeper_wake);
     pthread_mutex_unlock(&leases->mutex);
     for (size_t i = 0; i < leases->count; i++)
-        berth_cancel_create(leases, &leases->berths[i], NULL);
+        berth_cancel_create(&leases->berths[i], NULL);
     if (leases->keeper_started)
         pthread_join(leases->keeper, NULL);
     leases->keeper_started = false;
@@ -160,7 +164,7 @@ void leases_stop(struct leases *leases, bool end_leases)
         struct berth *berth = &leases->berths[i];
         struct lease_receipt receipt;
         struct error err = ERROR_INIT;
-        drop_ready(leases, berth);
+        drop_ready(berth);
         pthread_mutex_lock(&berth->mutex);
         bool held = berth->state == BERTH_LEASED || berth->state == BERTH_ENDING;
         bool undone = held && berth->record.state == JOURNAL_CREATING;
@@ -168,14 +172,14 @@ void leases_stop(struct leases *leases, bool end_leases)
         memcpy(id, berth->record.id, sizeof id);
         pthread_mutex_unlock(&berth->mutex);
         if (undone) {
-            berth_undo_again(leases, berth);
+            berth_undo_again(berth);
             continue;
         }
         if (held && !end_leases) {
-            berth_leave_standing(leases, berth);
+            berth_leave_standing(berth);
             held = berth_is_ending(berth);
         }
-        if (held && berth_end(leases, berth, id, REASON_OPERATOR, &receipt, &err) < 0)
+        if (held && berth_end(berth, id, REASON_OPERATOR, &receipt, &err) < 0)
             log_error("lease", "%s; the next start of the node finishes it", err.text);
     }
 }

@@ -51,13 +51,13 @@ static bool in_a_hurry(struct berth *berth)
  * A desktop that has just been drawn has work left for seconds; it is done here and not in the tenant's time.
  * Told by the CPU time that QEMU uses for it.
  */
-static void settle(struct leases *leases, struct berth *berth)
+static void settle(struct berth *berth)
 {
     struct error ignored = ERROR_INIT;
     int64_t deadline_ms = clock_deadline(SETTLE_MAX_MS), busy_us = 0, before_us = -1;
     int64_t window_us = 0, at_us = clock_monotonic_us();
     while (clock_left_ms(deadline_ms) > 0 && !in_a_hurry(berth)) {
-        if (guest_cpu_time(leases->options.hypervisor, berth->uuid, CALL_TIMEOUT_MS, &busy_us, &ignored) < 0)
+        if (guest_cpu_time(&berth->guest, CALL_TIMEOUT_MS, &busy_us, &ignored) < 0)
             return;
         window_us = clock_monotonic_us() - at_us;
         if (before_us >= 0 && (busy_us - before_us) * 1000 <= window_us * SETTLE_BUSY_PERMILLE)
@@ -71,25 +71,26 @@ static void settle(struct leases *leases, struct berth *berth)
 }
 
 /* A guest that has booted and settled, or is waited for. */
-static int boot(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+static int boot(struct berth *berth, struct berth_guest *guest, struct error *err)
 {
+    struct leases *leases = berth->leases;
     const struct lease_shape *shape = &berth->record.shape; /* ours alone while preparing */
     if (doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
-                          berth->uuid, shape, err) < 0 ||
-        berth_bring_up(leases, berth, guest, err) < 0 || berth_enter_phase(berth, "settle", err) < 0)
+                          berth->guest.uuid, shape, err) < 0 ||
+        berth_bring_up(berth, guest, err) < 0 || berth_enter_phase(berth, "settle", err) < 0)
         return -1;
-    settle(leases, berth);
+    settle(berth);
     return 0;
 }
 
 /* Whether the berth's golden state can be used; then *guest has its image. One that is doubtful goes. */
-static bool find_golden(struct leases *leases, struct berth *berth, struct berth_guest *guest)
+static bool find_golden(struct berth *berth, struct berth_guest *guest)
 {
     struct error err = ERROR_INIT;
     CLEANUP(berth_source_clear) struct berth_source source;
-    if (berth_source_open(leases, berth, &source, &err) < 0)
+    if (berth_source_open(berth, &source, &err) < 0)
         return false; /* the boot will say why */
-    if (berth_check_golden(leases, berth, &source, &err) == 0) {
+    if (berth_check_golden(berth, &source, &err) == 0) {
         guest->image = TAKE(source.image);
         return true;
     }
@@ -102,14 +103,13 @@ static bool find_golden(struct leases *leases, struct berth *berth, struct berth
  * Everything up to a guest that waits; *how says in what way. On failure berth_undo() takes away what there
  * is. A create that waits for the guest gets it as it is.
  */
-static int prepare(struct leases *leases, struct berth *berth, struct berth_guest *guest, const char **how,
-                   struct error *err)
+static int prepare(struct berth *berth, struct berth_guest *guest, const char **how, struct error *err)
 {
-    bool save = leases->warm == WARM_DISK;
+    bool save = berth->leases->warm == WARM_DISK;
     *how = save ? "disk" : "ram";
-    if (save && find_golden(leases, berth, guest))
+    if (save && find_golden(berth, guest))
         return 0;
-    if (boot(leases, berth, guest, err) < 0)
+    if (boot(berth, guest, err) < 0)
         return -1;
     if (in_a_hurry(berth)) {
         *how = "ram";
@@ -121,9 +121,9 @@ static int prepare(struct leases *leases, struct berth *berth, struct berth_gues
         struct image *image = TAKE(guest->image);
         berth_guest_clear(guest);
         guest->image = image;
-        if (berth_save_golden(leases, berth, image, err) < 0)
+        if (berth_save_golden(berth, image, err) < 0)
             return -1;
-    } else if (guest_pause(leases->options.hypervisor, berth->uuid, CALL_TIMEOUT_MS, err) < 0) {
+    } else if (guest_pause(&berth->guest, CALL_TIMEOUT_MS, err) < 0) {
         return -1;
     }
     fault_point("prepare.done");
@@ -151,11 +151,11 @@ bool berth_has_domain(const struct berth *berth)
     return !berth->prepared.how || !is_saved(&berth->prepared);
 }
 
-void berth_enter_ready(struct leases *leases, struct berth *berth)
+void berth_enter_ready(struct berth *berth)
 {
     berth_enter(berth, BERTH_READY, NULL);
     if (!berth_has_domain(berth))
-        hypervisor_release(leases->options.hypervisor);
+        hypervisor_release(berth->guest.hypervisor);
 }
 
 /* The last guest was of use: should the next one fail, the pauses begin anew. */
@@ -166,7 +166,7 @@ static void forget_failures(struct berth *berth)
 }
 
 /* Shows the guest to whoever comes for it. False when it was told to give up. */
-static bool make_ready(struct leases *leases, struct berth *berth, struct berth_guest *guest, const char *how)
+static bool make_ready(struct berth *berth, struct berth_guest *guest, const char *how)
 {
     LOCK_SCOPE(&berth->mutex);
     if (berth->cancelled)
@@ -177,23 +177,22 @@ static bool make_ready(struct leases *leases, struct berth *berth, struct berth_
         .guest = {TAKE(guest->image), TAKE(guest->display)},
         .since_ms = clock_monotonic_ms(),
     };
-    berth_enter_ready(leases, berth);
+    berth_enter_ready(berth);
     return true;
 }
 
 static void run_prepare(const struct berth_job *job)
 {
-    struct leases *leases = job->leases;
     struct berth *berth = job->berth;
     struct error err = ERROR_INIT;
     int64_t began_ms = clock_monotonic_ms();
     CLEANUP_GUEST struct berth_guest guest = {0};
     const char *how;
-    int prepared = prepare(leases, berth, &guest, &how, &err);
-    if (prepared == 0 && make_ready(leases, berth, &guest, how)) {
+    int prepared = prepare(berth, &guest, &how, &err);
+    if (prepared == 0 && make_ready(berth, &guest, how)) {
         log_info("lease", "%s: a guest is ready (%s) after %lld ms", berth->name, how,
                  (long long)(clock_monotonic_ms() - began_ms));
-        keeper_wake(leases);
+        keeper_wake(berth->leases);
         return;
     }
     pthread_mutex_lock(&berth->mutex);
@@ -203,8 +202,8 @@ static void run_prepare(const struct berth_job *job)
     if (!cancelled)
         log_warning("lease", "%s: no guest could be prepared: %s", berth->name, err.text);
     berth_guest_clear(&guest);
-    berth_undo(leases, berth, cancelled ? NULL : err.text);
-    keeper_wake(leases);
+    berth_undo(berth, cancelled ? NULL : err.text);
+    keeper_wake(berth->leases);
 }
 
 /* --- for a lease ----------------------------------------------------------------------------------- */
@@ -221,26 +220,25 @@ static void run_set_clock(const struct berth_job *job)
 {
     struct error err = ERROR_INIT;
     for (int tries = 0; tries < 2 && is_live(job); tries++)
-        if (guest_set_clock(job->leases->options.hypervisor, job->berth->uuid, CLOCK_TIMEOUT_MS, &err) == 0)
+        if (guest_set_clock(&job->guest, CLOCK_TIMEOUT_MS, &err) == 0)
             return;
     if (is_live(job))
         log_warning("lease", "%s: the guest's clock is not the host's: %s", job->id, err.text);
 }
 
-void berth_set_clock(struct leases *leases, struct berth *berth)
+void berth_set_clock(struct berth *berth)
 {
-    struct berth_job job = {.leases = leases, .berth = berth};
+    struct berth_job job = {.berth = berth};
     memcpy(job.id, berth->record.id, sizeof job.id); /* ours alone while preparing */
-    keeper_start_job(leases, "lease-clock", run_set_clock, &job);
+    keeper_start_job("lease-clock", run_set_clock, &job);
 }
 
 /* The guest goes on, as that of the berth's record, and shows a fresh picture. */
-static int wake(struct leases *leases, struct berth *berth, const struct berth_guest *guest,
-                struct error *err)
+static int wake(struct berth *berth, const struct berth_guest *guest, struct error *err)
 {
     if (berth_enter_phase(berth, "claim", err) < 0 || image_recheck(guest->image, err) < 0 ||
-        guest_claim(leases->options.hypervisor, berth->uuid, leases->options.node_id, berth->record.id,
-                    CALL_TIMEOUT_MS, err) < 0)
+        guest_claim(&berth->guest, berth->leases->options.node_id, berth->record.id, CALL_TIMEOUT_MS, err) <
+            0)
         return -1;
     berth_set_paused(berth, NULL); /* the event may be late */
     fault_point("claim.resumed");
@@ -250,16 +248,15 @@ static int wake(struct leases *leases, struct berth *berth, const struct berth_g
     return frame_is_blank(fresh) ? error_set(err, ERROR_GUEST_FAILED, "the prepared guest shows nothing") : 0;
 }
 
-int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *guest, struct error *err)
+int berth_claim(struct berth *berth, struct berth_guest *guest, struct error *err)
 {
     struct error second = ERROR_INIT;
     struct berth_prepared *prepared = &berth->prepared; /* ours alone while preparing */
-    int claimed = is_saved(prepared) ? berth_restore(leases, berth, guest, err)
-                                     : wake(leases, berth, &prepared->guest, err);
+    int claimed = is_saved(prepared) ? berth_restore(berth, guest, err) : wake(berth, &prepared->guest, err);
     if (claimed < 0) {
         note_failure(berth, false);
         berth_guest_clear(guest);
-        if (berth_drop_prepared(leases, berth, &second) < 0)
+        if (berth_drop_prepared(berth, &second) < 0)
             log_error("lease", "%s: %s", berth->name, second.text);
         return -1;
     }
@@ -278,7 +275,7 @@ int berth_claim(struct leases *leases, struct berth *berth, struct berth_guest *
 
 /* --- a prepared guest's end ------------------------------------------------------------------------ */
 
-int berth_drop_prepared(struct leases *leases, struct berth *berth, struct error *err)
+int berth_drop_prepared(struct berth *berth, struct error *err)
 {
     pthread_mutex_lock(&berth->mutex);
     struct berth_prepared prepared = berth->prepared;
@@ -287,7 +284,7 @@ int berth_drop_prepared(struct leases *leases, struct berth *berth, struct error
     if (!prepared.how)
         return 0;
     berth_guest_clear(&prepared.guest);
-    int gone = berth_take_down(leases, berth, err);
+    int gone = berth_take_down(berth, err);
     LOCK_SCOPE(&berth->mutex);
     berth->paused = NULL;
     holds_forget(berth->holds);
@@ -295,11 +292,10 @@ int berth_drop_prepared(struct leases *leases, struct berth *berth, struct error
 }
 
 /* Why a prepared guest is of no use any more; NULL when it is. */
-static const char *unfit(struct leases *leases, const struct berth *berth,
-                         const struct berth_prepared *prepared)
+static const char *unfit(struct berth *berth, const struct berth_prepared *prepared)
 {
     struct error err = ERROR_INIT;
-    if (!is_saved(prepared) && berth_guest_is_gone(leases, berth))
+    if (!is_saved(prepared) && berth_guest_is_gone(berth))
         return "it has stopped";
     if (image_recheck(prepared->guest.image, &err) < 0)
         return "its image has changed";
@@ -310,92 +306,91 @@ static const char *unfit(struct leases *leases, const struct berth *berth,
 
 static void run_discard(const struct berth_job *job)
 {
-    struct leases *leases = job->leases;
     struct berth *berth = job->berth;
     struct error err = ERROR_INIT;
-    if (berth_drop_prepared(leases, berth, &err) < 0)
+    if (berth_drop_prepared(berth, &err) < 0)
         log_warning("lease", "%s: %s", berth->name, err.text);
-    berth_undo(leases, berth, NULL);
-    keeper_wake(leases);
+    berth_undo(berth, NULL);
+    keeper_wake(berth->leases);
 }
 
 /* --- the keeper's part ----------------------------------------------------------------------------- */
 
 /* Whether the berth is to have a guest prepared. With leases.mutex held. */
-static bool wanted(const struct leases *leases, const struct berth *berth)
+static bool wanted(const struct berth *berth)
 {
+    struct leases *leases = berth->leases;
     return leases->warm != WARM_OFF && leases->parked && !leases->stopping &&
            (size_t)berth->n < leases->offered;
 }
 
-static int64_t look_after_free(struct leases *leases, struct berth *berth)
+static int64_t look_after_free(struct berth *berth)
 {
+    struct leases *leases = berth->leases;
     const struct config *config = leases->options.config;
     pthread_mutex_lock(&leases->mutex);
     pthread_mutex_lock(&berth->mutex);
     int64_t due_ms = berth->prepare_ms;
-    bool begin = wanted(leases, berth) && (berth->state == BERTH_EMPTY || berth->state == BERTH_FAILED);
+    bool begin = wanted(berth) && (berth->state == BERTH_EMPTY || berth->state == BERTH_FAILED);
     bool now = begin && due_ms <= clock_monotonic_ms();
     if (now) {
-        berth_begin(leases, berth, true);
+        berth_begin(berth, true);
         berth->record.shape = (struct lease_shape){config->vcpu, config->mem_gib, config->disk_gib};
     }
     pthread_mutex_unlock(&berth->mutex);
     pthread_mutex_unlock(&leases->mutex);
     if (now)
-        keeper_start_job(leases, "lease-prepare", run_prepare,
-                         &(struct berth_job){.leases = leases, .berth = berth});
+        keeper_start_job("lease-prepare", run_prepare, &(struct berth_job){.berth = berth});
     return begin && !now ? due_ms : CLOCK_NEVER;
 }
 
 /* Takes a ready berth out of everybody's reach for a look at its guest. False when it is not ready. */
-static bool hold_ready(struct leases *leases, struct berth *berth, bool *keep)
+static bool hold_ready(struct berth *berth, bool *keep)
 {
-    LOCK_SCOPE(&leases->mutex);
+    LOCK_SCOPE(&berth->leases->mutex);
     LOCK_SCOPE(&berth->mutex);
-    *keep = wanted(leases, berth);
+    *keep = wanted(berth);
     if (berth->state == BERTH_READY)
-        berth_begin(leases, berth, true);
+        berth_begin(berth, true);
     else
         return false;
     return true;
 }
 
-static bool let_go(struct leases *leases, struct berth *berth)
+static bool let_go(struct berth *berth)
 {
     LOCK_SCOPE(&berth->mutex);
     if (berth->cancelled)
         return false;
-    berth_enter_ready(leases, berth);
+    berth_enter_ready(berth);
     return true;
 }
 
-static int64_t look_after_ready(struct leases *leases, struct berth *berth)
+static int64_t look_after_ready(struct berth *berth)
 {
     bool keep;
-    if (!hold_ready(leases, berth, &keep))
+    if (!hold_ready(berth, &keep))
         return CLOCK_NEVER;
     const struct berth_prepared *prepared = &berth->prepared; /* ours alone while preparing */
     bool young = clock_monotonic_ms() - prepared->since_ms < YOUNG_MS;
-    const char *why = keep ? unfit(leases, berth, prepared) : "no lease is waited for";
-    if (!why && let_go(leases, berth))
+    const char *why = keep ? unfit(berth, prepared) : "no lease is waited for";
+    if (!why && let_go(berth))
         return clock_deadline(LOOK_EVERY_MS);
     log_info("lease", "%s: the prepared guest goes: %s", berth->name, why ? why : "it gives way");
     if (keep && why && young)
         note_failure(berth, false);
     else
         forget_failures(berth);
-    keeper_start_job(leases, "lease-discard", run_discard,
-                     &(struct berth_job){.leases = leases, .berth = berth});
+    keeper_start_job("lease-discard", run_discard, &(struct berth_job){.berth = berth});
     return CLOCK_NEVER;
 }
 
-int64_t berth_look_after_spare(struct leases *leases, struct berth *berth)
+int64_t berth_look_after_spare(struct berth *berth)
 {
     pthread_mutex_lock(&berth->mutex);
     enum berth_state state = berth->state;
     pthread_mutex_unlock(&berth->mutex);
     if (state == BERTH_READY)
-        return look_after_ready(leases, berth);
-    return state == BERTH_EMPTY || state == BERTH_FAILED ? look_after_free(leases, berth) : CLOCK_NEVER;
+        return look_after_ready(berth);
+    return state == BERTH_EMPTY || state == BERTH_FAILED ? look_after_free(berth) : CLOCK_NEVER;
 }

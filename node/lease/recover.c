@@ -41,7 +41,7 @@ static struct journal_record *lease_of(const struct guest_owned *guest, struct j
 {
     for (size_t i = 0; i < count; i++)
         if (records[i].state == JOURNAL_LIVE && strcmp(records[i].id, guest->lease_id) == 0 &&
-            strcmp(records[i].uuid, guest->uuid) == 0)
+            strcmp(records[i].uuid, guest->guest.uuid) == 0)
             return &records[i];
     return NULL;
 }
@@ -52,7 +52,7 @@ static struct berth *berth_of(struct leases *leases, const struct journal_record
     if (record->berth < 0 || (size_t)record->berth >= leases->count)
         return NULL;
     struct berth *berth = &leases->berths[record->berth];
-    return berth->state == BERTH_EMPTY && strcmp(berth->uuid, record->uuid) == 0 ? berth : NULL;
+    return berth->state == BERTH_EMPTY && strcmp(berth->guest.uuid, record->uuid) == 0 ? berth : NULL;
 }
 
 /* Adopts the guest, or destroys it. A record whose lease goes on is marked by clearing its id. */
@@ -61,7 +61,7 @@ static int take_or_destroy(struct leases *leases, const struct guest_owned *gues
 {
     struct error reason = ERROR_INIT;
     struct berth *berth = record ? berth_of(leases, record) : NULL;
-    if (berth && berth_adopt(leases, berth, record, &reason) == 0) {
+    if (berth && berth_adopt(berth, record, &reason) == 0) {
         record->id[0] = '\0';
         return 0;
     }
@@ -69,7 +69,7 @@ static int take_or_destroy(struct leases *leases, const struct guest_owned *gues
         log_warning("lease", "%s cannot go on: %s", record->id,
                     berth ? reason.text : "this node has no such berth");
     log_warning("lease", "destroying the guest %s, left from an earlier run", guest->name);
-    return guest_destroy(leases->options.hypervisor, guest->uuid, DESTROY_TIMEOUT_MS, err);
+    return guest_destroy(&guest->guest, DESTROY_TIMEOUT_MS, err);
 }
 
 /* Whether a file is of a berth whose lease goes on. */

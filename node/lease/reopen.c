@@ -71,11 +71,11 @@ static void replace(struct berth *berth, struct display *display)
 }
 
 /* Opens another session while everybody else waits. With berth.mutex held, but not meanwhile. */
-static int try_again(struct leases *leases, struct berth *berth, const char *why, struct error *err)
+static int try_again(struct berth *berth, const char *why, struct error *err)
 {
     berth->reopening = true;
     pthread_mutex_unlock(&berth->mutex);
-    struct display *display = berth_open_display(leases, berth, clock_deadline(REOPEN_MS), err);
+    struct display *display = berth_open_display(berth, clock_deadline(REOPEN_MS), err);
     log_warning("lease", "%s: %s; %s", berth->name, why, display ? "the display is opened again" : err->text);
     pthread_mutex_lock(&berth->mutex);
     berth->reopening = false;
@@ -95,8 +95,7 @@ static int try_again(struct leases *leases, struct berth *berth, const char *why
 }
 
 /* With berth.mutex held, but not meanwhile. `lost`: the session that the caller found lost, and why. */
-static int reopen(struct leases *leases, struct berth *berth, const struct display *lost, const char *why,
-                  struct error *err)
+static int reopen(struct berth *berth, const struct display *lost, const char *why, struct error *err)
 {
     while (berth->reopening)
         sync_cond_wait(&berth->changed, &berth->mutex, CLOCK_NEVER);
@@ -104,14 +103,13 @@ static int reopen(struct leases *leases, struct berth *berth, const struct displ
         int64_t failed_ms = berth->reopen_failed_ms;
         if (failed_ms && clock_monotonic_ms() - failed_ms < REOPEN_AGAIN_MS)
             return error_set(err, ERROR_GUEST_FAILED, "it could not be opened again a moment ago");
-        if (try_again(leases, berth, why, err) < 0)
+        if (try_again(berth, why, err) < 0)
             return -1;
     }
     return berth->display ? 0 : error_set(err, ERROR_NOT_FOUND, "the lease has ended");
 }
 
-int berth_reopen_display(struct leases *leases, struct berth *berth, struct display **display,
-                         struct error *err)
+int berth_reopen_display(struct berth *berth, struct display **display, struct error *err)
 {
     struct error why = ERROR_INIT;
     if (!*display)
@@ -119,7 +117,7 @@ int berth_reopen_display(struct leases *leases, struct berth *berth, struct disp
     else if (!display_lost(*display, &why))
         return 0;
     pthread_mutex_lock(&berth->mutex);
-    int opened = reopen(leases, berth, *display, why.text, err);
+    int opened = reopen(berth, *display, why.text, err);
     struct display *done = NULL;
     if (opened == 0) {
         done = leave(berth, *display);

@@ -92,10 +92,10 @@ bool berth_is_prepared(const struct berth *berth, const struct lease_shape *shap
     return berth->prepared.how && same_shape(&berth->prepared.shape, shape);
 }
 
-void berth_begin(struct leases *leases, struct berth *berth, bool spare)
+void berth_begin(struct berth *berth, bool spare)
 {
     if (berth->state != BERTH_READY || !berth_has_domain(berth))
-        hypervisor_hold(leases->options.hypervisor);         /* until there is no domain any more */
+        hypervisor_hold(berth->guest.hypervisor);            /* until there is no domain any more */
     const struct image *image = berth->prepared.guest.image; /* NULL where nothing is prepared */
     berth->record = (struct journal_record){.state = JOURNAL_CREATING,
                                             .berth = berth->n,
@@ -112,17 +112,17 @@ void berth_begin(struct leases *leases, struct berth *berth, bool spare)
     berth_enter(berth, BERTH_PREPARING, berth->prepared.how ? "claim" : "define");
 }
 
-void berth_put_back(struct leases *leases, struct berth *berth)
+void berth_put_back(struct berth *berth)
 {
     bool empty = !berth->prepared.how;
     pthread_mutex_lock(&berth->mutex);
     if (empty)
         berth_enter(berth, BERTH_EMPTY, NULL);
     else
-        berth_enter_ready(leases, berth);
+        berth_enter_ready(berth);
     pthread_mutex_unlock(&berth->mutex);
     if (empty)
-        hypervisor_release(leases->options.hypervisor);
+        hypervisor_release(berth->guest.hypervisor);
 }
 
 /* Waits until the berth's preparation is over, however it ends. False at the deadline. */
@@ -162,7 +162,7 @@ static struct berth *take_now(struct leases *leases, const struct lease_shape *s
         *coming = berth;
         return NULL;
     }
-    berth_begin(leases, berth, false);
+    berth_begin(berth, false);
     return berth;
 }
 
@@ -179,7 +179,7 @@ struct berth *berth_take(struct leases *leases, const struct lease_request *requ
         if (lease_request_check(request, err) < 0) /* nobody waits, or gives way, for what is refused */
             return NULL;
         if (!fits)
-            berth_cancel_create(leases, coming, NULL);
+            berth_cancel_create(coming, NULL);
         if (!await_spare(coming, deadline_ms)) {
             error_set(err, ERROR_GUEST_FAILED, "the guest that is being prepared did not get ready in time");
             return NULL;

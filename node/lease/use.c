@@ -16,7 +16,7 @@ static struct berth *use_display(struct leases *leases, const char *id, const st
         leases_no_such(err);
         return NULL;
     }
-    if (berth_reopen_display(leases, berth, display, err) < 0) {
+    if (berth_reopen_display(berth, display, err) < 0) {
         berth_leave_display(berth, *display);
         return NULL;
     }
@@ -46,7 +46,7 @@ int leases_perform(struct leases *leases, const char *id, const struct pairing_g
     struct berth *berth = use_display(leases, id, grant, &display, err);
     if (!berth)
         return -1;
-    berth_ask_paused(leases, berth);
+    berth_ask_paused(berth);
     int performed =
         display_perform(display, request, cancel, clock_deadline(ACTION_BACKSTOP_MS), outcome, err);
     berth_leave_display(berth, display);

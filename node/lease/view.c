@@ -14,30 +14,29 @@ static struct picture *look(void *context, const struct picture_request *request
                             struct error *err)
 {
     const struct berth_view *view = context;
-    return leases_look(view->leases, view->id, &everybody, request, cancel, err);
+    return leases_look(view->berth->leases, view->id, &everybody, request, cancel, err);
 }
 
 static int act(void *context, const struct display_request *request, struct cancel *cancel,
                struct display_outcome *outcome, struct error *err)
 {
     const struct berth_view *view = context;
-    return leases_perform(view->leases, view->id, &everybody, request, cancel, outcome, err);
+    return leases_perform(view->berth->leases, view->id, &everybody, request, cancel, outcome, err);
 }
 
 static int changes(void *context, uint64_t since, struct display_changes *found, struct error *err)
 {
     const struct berth_view *view = context;
-    return leases_changes(view->leases, view->id, &everybody, since, found, err);
+    return leases_changes(view->berth->leases, view->id, &everybody, since, found, err);
 }
 
-/* The berth's next guest has the same UUID, but by then this view is gone: its end waits for us. */
 static int open_display(void *context, struct error *err)
 {
     const struct berth_view *view = context;
     struct lease_document lease;
-    if (leases_get(view->leases, view->id, &everybody, &lease, err) < 0)
+    if (leases_get(view->berth->leases, view->id, &everybody, &lease, err) < 0)
         return -1;
-    return guest_open_display(view->leases->options.hypervisor, view->berth->uuid, OPEN_TIMEOUT_MS, err);
+    return guest_open_display(&view->guest, OPEN_TIMEOUT_MS, err);
 }
 
 static void witness(void *context, const char *grant, enum view_mode mode, const char *reason)
@@ -47,20 +46,20 @@ static void witness(void *context, const char *grant, enum view_mode mode, const
         json_pack("{s:s, s:s, s:s}", "lease", view->id, "pairing", grant, "mode", view_mode_word(mode));
     if (reason)
         json_object_set_new(fields, "reason", json_string(reason));
-    audit_write(view->leases->options.audit, reason ? "view_close" : "view_open", fields);
+    audit_write(view->berth->leases->options.audit, reason ? "view_close" : "view_open", fields);
 }
 
-struct berth_view *berth_view_open(struct leases *leases, struct berth *berth,
-                                   const struct journal_record *record, int64_t expires_boot_ms,
-                                   struct error *err)
+struct berth_view *berth_view_open(struct berth *berth, const struct journal_record *record,
+                                   int64_t expires_boot_ms, struct error *err)
 {
+    struct leases *leases = berth->leases;
     struct berth_view *view = calloc(1, sizeof *view);
     if (!view) {
         error_set(err, ERROR_INTERNAL, "cannot open the guest view: out of memory");
         return NULL;
     }
-    view->leases = leases;
     view->berth = berth;
+    view->guest = berth_guest_now(berth);
     memcpy(view->id, record->id, sizeof view->id);
     view->view = view_open(
         &(struct view_options){

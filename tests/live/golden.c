@@ -40,7 +40,8 @@ struct bench {
     struct config config;
     struct image *image;
     char node_id[33];
-    char name[GUEST_NAME_SIZE], uuid[GUEST_UUID_SIZE], label[GUEST_LABEL_SIZE];
+    struct guest guest; /* its last run */
+    char name[GUEST_NAME_SIZE], label[GUEST_LABEL_SIZE];
     struct golden_key key;
 };
 
@@ -86,9 +87,9 @@ static int setup(void **state)
     bench->config.libvirt_uri = text_copy("qemu:///system");
     random_hex(bench->node_id, 16);
     guest_name(bench->node_id, BERTH, bench->name);
-    guest_uuid(bench->node_id, BERTH, bench->uuid);
+    guest_uuid(bench->node_id, BERTH, bench->guest.uuid);
     open_image(bench);
-    bench->hypervisor = hypervisor_new(bench->config.libvirt_uri, &err);
+    bench->hypervisor = bench->guest.hypervisor = hypervisor_new(bench->config.libvirt_uri, &err);
     if (!bench->hypervisor)
         fail_msg("%s", err.text);
     hypervisor_hold(bench->hypervisor);
@@ -96,10 +97,18 @@ static int setup(void **state)
     return 0;
 }
 
+/* Of whatever runs under the bench's UUID. */
+static void read_state(struct bench *bench, enum guest_state *state)
+{
+    struct guest any = guest_any_run(bench->hypervisor, bench->guest.uuid);
+    MUST(guest_state(&any, CALL_MS, state, &err));
+}
+
 static int teardown(void **state)
 {
     struct bench *bench = *state;
-    guest_destroy(bench->hypervisor, bench->uuid, CALL_MS, &err);
+    struct guest any = guest_any_run(bench->hypervisor, bench->guest.uuid);
+    guest_destroy(&any, CALL_MS, &err);
     hypervisor_release(bench->hypervisor);
     hypervisor_facts_clear(&bench->facts);
     hypervisor_close(bench->hypervisor);
@@ -118,19 +127,19 @@ static int teardown(void **state)
 /* --- a guest --------------------------------------------------------------------------------------- */
 
 /* What a lease's guest is made of, with the strings it borrows. */
-struct guest {
+struct trial {
     struct guest_spec spec;
     char *overlay, *console, *disk;
 };
 
-static void free_guest(struct guest *guest)
+static void free_guest(struct trial *guest)
 {
     free(guest->overlay);
     free(guest->console);
     free(guest->disk);
 }
 
-static void prepare(struct bench *bench, const char *lease_id, bool from_golden, struct guest *guest)
+static void prepare(struct bench *bench, const char *lease_id, bool from_golden, struct trial *guest)
 {
     guest_spec_fill(&guest->spec, &bench->config, bench->image, &bench->facts);
     guest->overlay = text_format("%s/%s%s.qcow2", bench->overlays, bench->name, lease_id);
@@ -138,7 +147,7 @@ static void prepare(struct bench *bench, const char *lease_id, bool from_golden,
     guest->disk = from_golden ? golden_disk(bench->golden, bench->name) : NULL;
     struct guest_spec *spec = &guest->spec;
     spec->name = bench->name;
-    spec->uuid = bench->uuid;
+    spec->uuid = bench->guest.uuid;
     spec->node_id = bench->node_id;
     spec->lease_id = lease_id;
     spec->overlay = guest->overlay;
@@ -156,7 +165,7 @@ static void prepare(struct bench *bench, const char *lease_id, bool from_golden,
 /* The value "return" of an agent command. *Owned*. */
 static json_t *ask(struct bench *bench, const char *command)
 {
-    CLEANUP_FREE char *text = guest_agent_command(bench->hypervisor, bench->uuid, command, CALL_MS, &err);
+    CLEANUP_FREE char *text = guest_agent_command(&bench->guest, command, CALL_MS, &err);
     if (!text)
         fail_msg("%s: %s", command, err.text);
     CLEANUP_JSON json_t *answer = document_parse(text, strlen(text), &err);
@@ -207,7 +216,7 @@ static uid_t label_uid(const char *label)
 
 static void assert_uid_of_process(struct bench *bench)
 {
-    CLEANUP_FREE char *path = text_format("/proc/%d/status", (int)guest_process(bench->uuid));
+    CLEANUP_FREE char *path = text_format("/proc/%d/status", (int)guest_process(bench->guest.uuid));
     CLEANUP_FREE char *status = NULL;
     MUST(file_read(path, 1 << 16, &status, NULL, &err));
     unsigned uid = label_uid(bench->label);
@@ -236,7 +245,7 @@ static void assert_display(struct bench *bench)
 {
     char greeting[13] = "";
     struct pollfd ready = {.events = POLLIN};
-    CLEANUP_CLOSE int fd = guest_open_display(bench->hypervisor, bench->uuid, CALL_MS, &err);
+    CLEANUP_CLOSE int fd = guest_open_display(&bench->guest, CALL_MS, &err);
     if (fd < 0)
         fail_msg("%s", err.text);
     ready.fd = fd;
@@ -258,32 +267,32 @@ static struct golden_key a_key(const struct bench *bench)
     };
     memcpy(key.image_digest, bench->image->manifest_sha256, sizeof key.image_digest);
     snprintf(key.machine, sizeof key.machine, "%s", bench->facts.machine);
-    memcpy(key.uuid, bench->uuid, sizeof key.uuid);
+    memcpy(key.uuid, bench->guest.uuid, sizeof key.uuid);
     return key;
 }
 
 /* Boots, settles, is saved and kept. */
 static void make_golden(struct bench *bench)
 {
-    CLEANUP(free_guest) struct guest guest = {0};
+    CLEANUP(free_guest) struct trial guest = {0};
     CLEANUP_FREE char *state = golden_state(bench->golden, bench->name);
     CLEANUP_FREE char *disk = golden_disk(bench->golden, bench->name);
     bench->key = a_key(bench);
     prepare(bench, "", false, &guest);
     int64_t begin_ms = clock_monotonic_ms();
-    MUST(guest_start(bench->hypervisor, &guest.spec, false, START_MS, &err));
-    MUST(guest_agent_wait(bench->hypervisor, bench->uuid, clock_deadline(START_MS), &err));
+    MUST(guest_start(&bench->guest, &guest.spec, false, START_MS, &err));
+    MUST(guest_agent_wait(&bench->guest, clock_deadline(START_MS), &err));
     int64_t booted_ms = clock_monotonic_ms();
     assert_uid_of_process(bench);
     assert_mode(guest.overlay, label_uid(bench->label), 0600);
     write_disk(bench, "R29sZGVu"); /* "Golden" */
 
-    MUST(guest_pause(bench->hypervisor, bench->uuid, CALL_MS, &err)); /* as a prepared guest is */
+    MUST(guest_pause(&bench->guest, CALL_MS, &err)); /* as a prepared guest is */
     int64_t save_ms = clock_monotonic_ms();
-    MUST(guest_save(bench->hypervisor, bench->uuid, state, START_MS, &err));
+    MUST(guest_save(&bench->guest, state, START_MS, &err));
     int64_t saved_ms = clock_monotonic_ms();
     enum guest_state gone;
-    MUST(guest_state(bench->hypervisor, bench->uuid, CALL_MS, &gone, &err));
+    read_state(bench, &gone);
     assert_int_equal(gone, GUEST_GONE);
     assert_int_equal(golden_check(bench->golden, bench->name, &bench->key, bench->cache, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
@@ -302,7 +311,7 @@ static void make_golden(struct bench *bench)
 /* Restores it for a lease, looks at everything, ends it. The guest's random bytes. *Owned*. */
 static char *one_lease(struct bench *bench, const char *lease_id)
 {
-    CLEANUP(free_guest) struct guest guest = {0};
+    CLEANUP(free_guest) struct trial guest = {0};
     CLEANUP_FREE char *state = golden_state(bench->golden, bench->name);
     int64_t check_us = clock_monotonic_us();
     MUST(golden_check(bench->golden, bench->name, &bench->key, bench->cache, &err));
@@ -310,9 +319,9 @@ static char *one_lease(struct bench *bench, const char *lease_id)
     int64_t begin_ms = clock_monotonic_ms();
     prepare(bench, lease_id, true, &guest);
     int64_t made_ms = clock_monotonic_ms();
-    MUST(guest_restore(bench->hypervisor, &guest.spec, state, START_MS, &err));
+    MUST(guest_restore(&bench->guest, &guest.spec, state, START_MS, &err));
     int64_t restored_ms = clock_monotonic_ms();
-    MUST(guest_agent_wait(bench->hypervisor, bench->uuid, clock_deadline(START_MS), &err));
+    MUST(guest_agent_wait(&bench->guest, clock_deadline(START_MS), &err));
     int64_t usable_ms = clock_monotonic_ms();
     print_message("check %" PRId64 " us, overlay %" PRId64 " ms, restore %" PRId64 " ms, agent after %" PRId64
                   " ms\n",
@@ -323,15 +332,15 @@ static char *one_lease(struct bench *bench, const char *lease_id)
     MUST(image_recheck(bench->image, &err));
     assert_uid_of_process(bench);
     enum guest_state running;
-    MUST(guest_state(bench->hypervisor, bench->uuid, CALL_MS, &running, &err));
+    read_state(bench, &running);
     assert_int_equal(running, GUEST_RUNNING);
     assert_display(bench);
 
     /* a later run of the node finds it to be what it was, and only so */
     const char *images = getenv("BERTHOS_TEST_IMAGES");
-    MUST(guest_inspect_again(bench->hypervisor, &guest.spec, images, bench->golden, CALL_MS, &err));
-    assert_int_equal(
-        guest_inspect_again(bench->hypervisor, &guest.spec, images, bench->overlays, CALL_MS, &err), -1);
+    MUST(guest_inspect_again(&bench->guest, &guest.spec, images, bench->golden, CALL_MS, &err));
+    assert_int_equal(guest_inspect_again(&bench->guest, &guest.spec, images, bench->overlays, CALL_MS, &err),
+                     -1);
     assert_non_null(strstr(err.text, "golden state"));
 
     CLEANUP_FREE char *disk = read_in_guest(bench, "/dev/vda");
@@ -339,7 +348,7 @@ static char *one_lease(struct bench *bench, const char *lease_id)
         text_starts(disk, "R29sZGVu")); /* what the golden guest wrote, not what the lease before did */
     write_disk(bench, "bGVhc2VkIQ==");
     char *bytes = read_in_guest(bench, "/dev/urandom");
-    MUST(guest_destroy(bench->hypervisor, bench->uuid, CALL_MS, &err));
+    MUST(guest_destroy(&bench->guest, CALL_MS, &err));
     return bytes;
 }
 
@@ -360,7 +369,7 @@ static void wait_gone(struct bench *bench, const char *folder, size_t entries)
     int64_t deadline_ms = clock_deadline(CALL_MS);
     for (;;) {
         enum guest_state now;
-        MUST(guest_state(bench->hypervisor, bench->uuid, CALL_MS, &now, &err));
+        read_state(bench, &now);
         size_t found = count_entries(folder);
         if (now == GUEST_GONE && found == entries)
             return;
@@ -376,7 +385,7 @@ static void save_without_room(struct bench *bench)
     CLEANUP_FREE char *small = make_folder(bench->golden, "small", 0711);
     CLEANUP_FREE char *path = golden_state(small, bench->name);
     assert_int_equal(mount("berthos-live", small, "tmpfs", MS_NODEV | MS_NOSUID, "size=16m,mode=0711"), 0);
-    int saved = guest_save(bench->hypervisor, bench->uuid, path, START_MS, &err);
+    int saved = guest_save(&bench->guest, path, START_MS, &err);
     size_t left = count_entries(small);
     int unmounted = umount(small);
     assert_int_equal(saved, -1);
@@ -389,26 +398,26 @@ static void save_without_room(struct bench *bench)
 static void saves_that_fail(void **state)
 {
     struct bench *bench = *state;
-    CLEANUP(free_guest) struct guest guest = {0};
+    CLEANUP(free_guest) struct trial guest = {0};
     CLEANUP_FREE char *nowhere = golden_state(bench->overlays, "no-folder/one");
     CLEANUP_FREE char *taken = golden_state(bench->golden, "taken");
     CLEANUP_FREE char *late = golden_state(bench->golden, bench->name);
     enum guest_state now;
     prepare(bench, "", false, &guest);
-    MUST(guest_start(bench->hypervisor, &guest.spec, false, START_MS, &err));
-    MUST(guest_agent_wait(bench->hypervisor, bench->uuid, clock_deadline(START_MS), &err));
+    MUST(guest_start(&bench->guest, &guest.spec, false, START_MS, &err));
+    MUST(guest_agent_wait(&bench->guest, clock_deadline(START_MS), &err));
 
-    assert_int_equal(guest_save(bench->hypervisor, bench->uuid, nowhere, START_MS, &err), -1);
+    assert_int_equal(guest_save(&bench->guest, nowhere, START_MS, &err), -1);
     assert_int_equal(err.code, ERROR_GUEST_FAILED);
     save_without_room(bench);
     MUST(file_write_atomic(taken, 0600, "mine", 4, &err));
-    assert_int_equal(guest_save(bench->hypervisor, bench->uuid, taken, START_MS, &err), -1);
+    assert_int_equal(guest_save(&bench->guest, taken, START_MS, &err), -1);
     assert_int_equal(err.code, ERROR_INTERNAL);
-    MUST(guest_state(bench->hypervisor, bench->uuid, CALL_MS, &now, &err));
+    read_state(bench, &now);
     assert_int_equal(now, GUEST_RUNNING);
-    MUST(guest_agent_ping(bench->hypervisor, bench->uuid, CALL_MS, &err));
+    MUST(guest_agent_ping(&bench->guest, CALL_MS, &err));
 
-    assert_int_equal(guest_save(bench->hypervisor, bench->uuid, late, 30, &err), -1);
+    assert_int_equal(guest_save(&bench->guest, late, 30, &err), -1);
     assert_int_equal(err.code, ERROR_HYPERVISOR);
     wait_gone(bench, bench->golden, 1); /* the save went on to its end; "taken" is left */
     CLEANUP_FREE char *kept = NULL;
@@ -434,7 +443,7 @@ static void restore_too_late(struct bench *bench, const struct guest_spec *spec,
     const struct guest_watcher watcher = {.gone = count_end};
     guest_watch(bench->hypervisor, &watcher);
     for (int64_t timeout_ms = 60; ended == 0 && timeout_ms < 10000; timeout_ms += timeout_ms / 2) {
-        assert_int_equal(guest_restore(bench->hypervisor, spec, saved, timeout_ms, &err), -1);
+        assert_int_equal(guest_restore(&bench->guest, spec, saved, timeout_ms, &err), -1);
         assert_int_equal(err.code, ERROR_HYPERVISOR);
         int64_t deadline_ms = clock_deadline(3000);
         do
@@ -450,17 +459,17 @@ static void restores_that_fail(void **state)
 {
     struct bench *bench = *state;
     make_golden(bench);
-    CLEANUP(free_guest) struct guest guest = {0};
+    CLEANUP(free_guest) struct trial guest = {0};
     CLEANUP_FREE char *saved = golden_state(bench->golden, bench->name);
     CLEANUP_FREE char *short_one = golden_state(bench->golden, "short");
     prepare(bench, "l_1", true, &guest);
 
     struct guest_spec other = guest.spec;
     other.mem_mib = 512;
-    assert_int_equal(guest_restore(bench->hypervisor, &other, saved, START_MS, &err), -1);
+    assert_int_equal(guest_restore(&bench->guest, &other, saved, START_MS, &err), -1);
     assert_int_equal(err.code, ERROR_GUEST_FAILED);
     assert_non_null(strstr(err.text, "not to be restored"));
-    assert_int_equal(guest_restore(bench->hypervisor, &guest.spec, short_one, START_MS, &err), -1);
+    assert_int_equal(guest_restore(&bench->guest, &guest.spec, short_one, START_MS, &err), -1);
     assert_int_equal(err.code, ERROR_GUEST_FAILED);
 
     const char *const copy[] = {"cp", saved, short_one, NULL};
@@ -469,15 +478,15 @@ static void restores_that_fail(void **state)
     assert_int_equal(stat(short_one, &info), 0);
     assert_int_equal(truncate(short_one, info.st_size / 2), 0);
     int64_t begin_ms = clock_monotonic_ms();
-    assert_int_equal(guest_restore(bench->hypervisor, &guest.spec, short_one, START_MS, &err), -1);
+    assert_int_equal(guest_restore(&bench->guest, &guest.spec, short_one, START_MS, &err), -1);
     print_message("a state cut in half: refused after %" PRId64 " ms: %s\n", clock_monotonic_ms() - begin_ms,
                   err.text);
     assert_int_equal(err.code, ERROR_GUEST_FAILED);
     wait_gone(bench, bench->overlays, 2); /* overlay and console */
 
     restore_too_late(bench, &guest.spec, saved);
-    MUST(guest_restore(bench->hypervisor, &guest.spec, saved, START_MS, &err));
-    MUST(guest_agent_wait(bench->hypervisor, bench->uuid, clock_deadline(START_MS), &err));
+    MUST(guest_restore(&bench->guest, &guest.spec, saved, START_MS, &err));
+    MUST(guest_agent_wait(&bench->guest, clock_deadline(START_MS), &err));
 }
 
 static void two_leases_of_one_state(void **state)
@@ -495,21 +504,22 @@ static void two_leases_of_one_state(void **state)
 static void the_other_berth_cannot_open_the_overlay(void **state)
 {
     struct bench *bench = *state;
-    CLEANUP(free_guest) struct guest guest = {0};
+    CLEANUP(free_guest) struct trial guest = {0};
     prepare(bench, "l_1", false, &guest);
-    char name[GUEST_NAME_SIZE], uuid[GUEST_UUID_SIZE], label[GUEST_LABEL_SIZE];
+    char name[GUEST_NAME_SIZE], label[GUEST_LABEL_SIZE];
+    struct guest other = {.hypervisor = bench->hypervisor};
     struct guest_spec intruder = guest.spec;
     guest_name(bench->node_id, OTHER_BERTH, name);
-    guest_uuid(bench->node_id, OTHER_BERTH, uuid);
+    guest_uuid(bench->node_id, OTHER_BERTH, other.uuid);
     assert_true(guest_label(bench->facts.qemu_label, bench->node_id, OTHER_BERTH, NULL, label));
     intruder.name = name;
-    intruder.uuid = uuid;
+    intruder.uuid = other.uuid;
     intruder.qemu_label = label;
-    assert_int_equal(guest_start(bench->hypervisor, &intruder, true, START_MS, &err), -1);
+    assert_int_equal(guest_start(&other, &intruder, true, START_MS, &err), -1);
     if (!strstr(err.text, "Permission denied"))
         fail_msg("refused for another reason: %s", err.text);
-    MUST(guest_start(bench->hypervisor, &guest.spec, true, START_MS, &err));
-    MUST(guest_destroy(bench->hypervisor, bench->uuid, CALL_MS, &err));
+    MUST(guest_start(&bench->guest, &guest.spec, true, START_MS, &err));
+    MUST(guest_destroy(&bench->guest, CALL_MS, &err));
 }
 
 int main(void)

@@ -32,6 +32,7 @@
 struct fake_domain {
     bool there, paused;
     bool restored; /* from a saved state */
+    int run;
     char uuid[37];
     char name[GUEST_NAME_SIZE];
     char lease_id[80];
@@ -46,6 +47,7 @@ static struct {
     struct fake_domain domains[FAKE_DOMAINS];
     struct guest_watcher watcher;
     unsigned seed;
+    int runs;                            /* of domains, so far */
     atomic_int holds;                    /* hypervisor_hold() less hypervisor_release() */
     atomic_int start_faults;             /* of a hundred starts, how many fail */
     atomic_int destroy_faults;           /* of a hundred */
@@ -72,6 +74,13 @@ static struct fake_domain *fake_find(const char *uuid)
         if (fake_host.domains[i].there && strcmp(fake_host.domains[i].uuid, uuid) == 0)
             return &fake_host.domains[i];
     return NULL;
+}
+
+/* With the mutex held: the domain of the handle's run. */
+static struct fake_domain *fake_domain_of(const struct guest *guest)
+{
+    struct fake_domain *domain = fake_find(guest->uuid);
+    return domain && (guest->run == GUEST_ANY_RUN || guest->run == domain->run) ? domain : NULL;
 }
 
 static size_t fake_domain_count(void)
@@ -110,7 +119,7 @@ void hypervisor_facts_clear(struct hypervisor_facts *facts)
     free(TAKE(facts->machine));
 }
 
-static void fake_begin(const struct guest_spec *spec, bool paused, bool restored)
+static void fake_begin(struct guest *guest, const struct guest_spec *spec, bool paused, bool restored)
 {
     LOCK_SCOPE(&fake_host.mutex);
     if (fake_find(spec->uuid))
@@ -125,7 +134,9 @@ static void fake_begin(const struct guest_spec *spec, bool paused, bool restored
     if (free_slot == FAKE_DOMAINS)
         abort();
     struct fake_domain *domain = &fake_host.domains[free_slot];
-    *domain = (struct fake_domain){.there = true, .paused = paused, .restored = restored};
+    *domain =
+        (struct fake_domain){.there = true, .paused = paused, .restored = restored, .run = ++fake_host.runs};
+    guest->run = domain->run;
     snprintf(domain->uuid, sizeof domain->uuid, "%s", spec->uuid);
     snprintf(domain->name, sizeof domain->name, "%s", spec->name);
     snprintf(domain->lease_id, sizeof domain->lease_id, "%s", spec->lease_id);
@@ -133,40 +144,40 @@ static void fake_begin(const struct guest_spec *spec, bool paused, bool restored
     fake_host.starts++;
 }
 
-int guest_start(struct hypervisor *hypervisor, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
+int guest_start(struct guest *guest, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
                 struct error *err)
 {
-    (void)hypervisor, (void)timeout_ms;
+    (void)timeout_ms;
     if (fake_chance(fake_host.start_faults))
         return error_set(err, ERROR_GUEST_FAILED, "the fake start failed");
-    fake_begin(spec, paused, false);
+    fake_begin(guest, spec, paused, false);
     return 0;
 }
 
 /* A restore of what no fake save wrote ends the test: that would be another guest's, or none. */
-int guest_restore(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *state,
-                  int64_t timeout_ms, struct error *err)
+int guest_restore(struct guest *guest, const struct guest_spec *spec, const char *state, int64_t timeout_ms,
+                  struct error *err)
 {
-    (void)hypervisor, (void)timeout_ms;
+    (void)timeout_ms;
     CLEANUP_FREE char *uuid = NULL;
     struct error missing = ERROR_INIT;
     if (file_read(state, 64, &uuid, NULL, &missing) < 0 || strcmp(uuid, spec->uuid) != 0 || !spec->golden)
         abort();
     if (fake_chance(fake_host.restore_faults))
         return error_set(err, ERROR_GUEST_FAILED, "the fake restore failed");
-    fake_begin(spec, false, true);
+    fake_begin(guest, spec, false, true);
     fake_host.restores++;
     return 0;
 }
 
 /* Ends a domain as a power-off does: its displays close, the watcher is told. */
-static bool fake_end(const char *uuid)
+static bool fake_end(const struct guest *guest)
 {
     struct fake *displays[FAKE_CLIENTS];
     size_t count = 0;
     pthread_mutex_lock(&fake_host.mutex);
     struct guest_watcher watcher = fake_host.watcher;
-    struct fake_domain *domain = fake_find(uuid);
+    struct fake_domain *domain = fake_domain_of(guest);
     if (domain) {
         count = domain->display_count;
         memcpy(displays, domain->displays, count * sizeof displays[0]);
@@ -176,71 +187,75 @@ static bool fake_end(const char *uuid)
     for (size_t i = 0; i < count; i++)
         fake_stop(displays[i]);
     if (domain && watcher.gone)
-        watcher.gone(watcher.context, uuid);
+        watcher.gone(watcher.context, guest->uuid);
     return domain;
 }
 
-int guest_destroy(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+static void fake_power_off(const char *uuid)
 {
-    (void)hypervisor, (void)timeout_ms;
+    struct guest guest = guest_any_run(NULL, uuid);
+    fake_end(&guest);
+}
+
+int guest_destroy(const struct guest *guest, int64_t timeout_ms, struct error *err)
+{
+    (void)timeout_ms;
     if (fake_chance(fake_host.destroy_faults))
         return error_set(err, ERROR_ENDING, "the fake destroy failed");
-    fake_host.destroys += fake_end(uuid);
+    fake_host.destroys += fake_end(guest);
     return 0;
 }
 
-int guest_save(struct hypervisor *hypervisor, const char *uuid, const char *path, int64_t timeout_ms,
-               struct error *err)
+int guest_save(const struct guest *guest, const char *path, int64_t timeout_ms, struct error *err)
 {
-    (void)hypervisor, (void)timeout_ms;
+    (void)timeout_ms;
     if (fake_chance(fake_host.save_faults))
         return error_set(err, ERROR_GUEST_FAILED, "the fake save failed");
     if (access(path, F_OK) == 0)
         abort(); /* the one before was not dropped */
-    if (!fake_end(uuid))
+    if (!fake_end(guest))
         return error_set(err, ERROR_NOT_FOUND, "there is no such fake domain");
     fake_host.saves++;
-    return file_write_atomic(path, 0600, uuid, strlen(uuid), err);
+    return file_write_atomic(path, 0600, guest->uuid, strlen(guest->uuid), err);
 }
 
-int guest_state(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, enum guest_state *state,
-                struct error *err)
+int guest_state(const struct guest *guest, int64_t timeout_ms, enum guest_state *state, struct error *err)
 {
-    (void)hypervisor, (void)timeout_ms, (void)err;
+    (void)timeout_ms, (void)err;
     LOCK_SCOPE(&fake_host.mutex);
-    const struct fake_domain *domain = fake_find(uuid);
+    const struct fake_domain *domain = fake_domain_of(guest);
     *state = !domain ? GUEST_GONE : domain->paused ? GUEST_PAUSED : GUEST_RUNNING;
     return 0;
 }
 
-static int fake_set_paused(const char *uuid, bool paused, struct error *err)
+static int fake_set_paused(const struct guest *guest, bool paused, struct error *err)
 {
     LOCK_SCOPE(&fake_host.mutex);
-    struct fake_domain *domain = fake_find(uuid);
+    struct fake_domain *domain = fake_domain_of(guest);
     if (!domain)
         return error_set(err, ERROR_NOT_FOUND, "there is no such fake domain");
     domain->paused = paused;
     return 0;
 }
 
-int guest_pause(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_pause(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    (void)hypervisor, (void)timeout_ms;
-    return fake_set_paused(uuid, true, err);
+    (void)timeout_ms;
+    return fake_set_paused(guest, true, err);
 }
 
-int guest_resume(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_resume(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    (void)hypervisor, (void)timeout_ms;
-    return fake_set_paused(uuid, false, err);
+    (void)timeout_ms;
+    return fake_set_paused(guest, false, err);
 }
 
-int guest_claim(struct hypervisor *hypervisor, const char *uuid, const char *node_id, const char *lease_id,
-                int64_t timeout_ms, struct error *err)
+int guest_claim(const struct guest *guest, const char *node_id, const char *lease_id, int64_t timeout_ms,
+                struct error *err)
 {
-    (void)hypervisor, (void)node_id, (void)timeout_ms;
+    (void)node_id, (void)timeout_ms;
     LOCK_SCOPE(&fake_host.mutex);
-    struct fake_domain *domain = fake_find(uuid);
+    struct fake_domain *domain = fake_domain_of(guest);
     if (!domain)
         return error_set(err, ERROR_NOT_FOUND, "there is no such fake domain");
     if (domain->lease_id[0])
@@ -251,57 +266,56 @@ int guest_claim(struct hypervisor *hypervisor, const char *uuid, const char *nod
     return 0;
 }
 
-int guest_cpu_time(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, int64_t *cpu_us,
-                   struct error *err)
+int guest_cpu_time(const struct guest *guest, int64_t timeout_ms, int64_t *cpu_us, struct error *err)
 {
-    (void)hypervisor, (void)uuid, (void)timeout_ms, (void)err;
+    (void)guest, (void)timeout_ms, (void)err;
     *cpu_us = 0;
     return 0;
 }
 
-int guest_set_clock(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_set_clock(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    return guest_agent_ping(hypervisor, uuid, timeout_ms, err);
+    return guest_agent_ping(guest, timeout_ms, err);
 }
 
-int guest_renew(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err)
+int guest_renew(const struct guest *guest, int64_t deadline_ms, struct error *err)
 {
-    return guest_agent_ping(hypervisor, uuid, clock_left_ms(deadline_ms), err);
+    return guest_agent_ping(guest, clock_left_ms(deadline_ms), err);
 }
 
-int guest_inspect_again(struct hypervisor *hypervisor, const struct guest_spec *spec, const char *image_dir,
+int guest_inspect_again(struct guest *guest, const struct guest_spec *spec, const char *image_dir,
                         const char *golden_dir, int64_t timeout_ms, struct error *err)
 {
-    (void)hypervisor, (void)image_dir, (void)golden_dir, (void)timeout_ms;
+    (void)image_dir, (void)golden_dir, (void)timeout_ms;
     LOCK_SCOPE(&fake_host.mutex);
-    const struct fake_domain *domain = fake_find(spec->uuid);
+    const struct fake_domain *domain = fake_domain_of(guest);
     return domain && strcmp(domain->lease_id, spec->lease_id) == 0
                ? 0
                : error_set(err, ERROR_GUEST_FAILED, "it is another fake domain");
 }
 
-int guest_agent_ping(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_agent_ping(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    (void)hypervisor, (void)timeout_ms;
+    (void)timeout_ms;
     LOCK_SCOPE(&fake_host.mutex);
-    return fake_find(uuid) ? 0 : error_set(err, ERROR_GUEST_FAILED, "the fake agent is gone");
+    return fake_domain_of(guest) ? 0 : error_set(err, ERROR_GUEST_FAILED, "the fake agent is gone");
 }
 
-int guest_agent_wait(struct hypervisor *hypervisor, const char *uuid, int64_t deadline_ms, struct error *err)
+int guest_agent_wait(const struct guest *guest, int64_t deadline_ms, struct error *err)
 {
     (void)deadline_ms;
     if (fake_chance(fake_host.agent_faults))
         return error_set(err, ERROR_GUEST_FAILED, "the fake agent never spoke");
-    return guest_agent_ping(hypervisor, uuid, 0, err);
+    return guest_agent_ping(guest, 0, err);
 }
 
-int guest_open_display(struct hypervisor *hypervisor, const char *uuid, int64_t timeout_ms, struct error *err)
+int guest_open_display(const struct guest *guest, int64_t timeout_ms, struct error *err)
 {
-    (void)hypervisor, (void)timeout_ms;
+    (void)timeout_ms;
     struct fake *fake = fake_start(FAKE_WIDTH, FAKE_HEIGHT, FAKE_FINE);
     {
         LOCK_SCOPE(&fake_host.mutex);
-        struct fake_domain *domain = fake_find(uuid);
+        struct fake_domain *domain = fake_domain_of(guest);
         if (domain && domain->display_count < FAKE_CLIENTS) {
             domain->displays[domain->display_count++] = fake;
             return fake->client_fd;
@@ -324,7 +338,8 @@ int guest_list_owned(struct hypervisor *hypervisor, const char *node_id, int64_t
         if (!domain->there || strcmp(domain->node_id, node_id) != 0)
             continue;
         struct guest_owned *entry = &(*list)[(*count)++];
-        memcpy(entry->uuid, domain->uuid, sizeof entry->uuid);
+        entry->guest = guest_any_run(hypervisor, domain->uuid);
+        entry->guest.run = domain->run;
         entry->name = text_copy(domain->name);
         entry->node_id = text_copy(domain->node_id);
         entry->lease_id = text_copy(domain->lease_id);
@@ -349,26 +364,25 @@ void guest_watch(struct hypervisor *hypervisor, const struct guest_watcher *watc
     fake_host.watcher = watcher ? *watcher : (struct guest_watcher){0};
 }
 
-int guest_hands_type(struct hypervisor *hypervisor, const char *uuid, const char *text, size_t size,
-                     hands_cancelled *cancelled, void *context, int64_t deadline_ms, size_t *typed,
-                     struct error *err)
+int guest_hands_type(const struct guest *guest, const char *text, size_t size, hands_cancelled *cancelled,
+                     void *context, int64_t deadline_ms, size_t *typed, struct error *err)
 {
-    (void)hypervisor, (void)uuid, (void)text, (void)cancelled, (void)context, (void)deadline_ms, (void)err;
+    (void)guest, (void)text, (void)cancelled, (void)context, (void)deadline_ms, (void)err;
     *typed = size;
     return 0;
 }
 
-int guest_hands_click(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y,
-                      enum hands_button button, int count, int64_t deadline_ms, struct error *err)
+int guest_hands_click(const struct guest *guest, uint32_t x, uint32_t y, enum hands_button button, int count,
+                      int64_t deadline_ms, struct error *err)
 {
-    (void)hypervisor, (void)uuid, (void)x, (void)y, (void)button, (void)count, (void)deadline_ms, (void)err;
+    (void)guest, (void)x, (void)y, (void)button, (void)count, (void)deadline_ms, (void)err;
     return 0;
 }
 
-int guest_hands_scroll(struct hypervisor *hypervisor, const char *uuid, uint32_t x, uint32_t y, int dx,
-                       int64_t deadline_ms, struct error *err)
+int guest_hands_scroll(const struct guest *guest, uint32_t x, uint32_t y, int dx, int64_t deadline_ms,
+                       struct error *err)
 {
-    (void)hypervisor, (void)uuid, (void)x, (void)y, (void)dx, (void)deadline_ms, (void)err;
+    (void)guest, (void)x, (void)y, (void)dx, (void)deadline_ms, (void)err;
     return 0;
 }
 

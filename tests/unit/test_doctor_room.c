@@ -178,7 +178,7 @@ static void count_one(struct own_guests *own, const char *name, const char *uuid
     CLEANUP_FREE char *owned_name = text_copy(name);
     CLEANUP_FREE char *owned_lease = text_copy(lease);
     struct guest_owned guest = {.name = owned_name, .lease_id = owned_lease, .vcpu = 2, .mem_mib = 4 * GIB};
-    memcpy(guest.uuid, uuid, strlen(uuid) + 1);
+    memcpy(guest.guest.uuid, uuid, strlen(uuid) + 1);
     own_count(own, &guest, holds_mib, apart);
 }
 

@@ -12,7 +12,7 @@
 #include "guest/hands_run.h"
 
 /* A guest whose helper ends after some looks with some words. */
-struct guest {
+struct fake_guest {
     int looks_until_end;    /* of the first process; INT_MAX: only when released */
     const char *words;      /* its standard output */
     const char *last_words; /* the same once it was released; NULL never ends */
@@ -34,7 +34,7 @@ static char *in_base64(const char *text)
     return copy;
 }
 
-static void take_input(struct guest *guest, const json_t *arguments)
+static void take_input(struct fake_guest *guest, const json_t *arguments)
 {
     const char *encoded = json_string_value(json_object_get(arguments, "input-data"));
     if (!encoded)
@@ -47,7 +47,7 @@ static void take_input(struct guest *guest, const json_t *arguments)
     gnutls_free(out.data);
 }
 
-static char *started(struct guest *guest, const json_t *arguments)
+static char *started(struct fake_guest *guest, const json_t *arguments)
 {
     const json_t *words = json_object_get(arguments, "arg");
     assert_string_equal(json_string_value(json_object_get(arguments, "path")), HANDS_PATH);
@@ -66,7 +66,7 @@ static char *started(struct guest *guest, const json_t *arguments)
     return text_copy(guest->start ? guest->start : "{\"return\":{\"pid\":7}}");
 }
 
-static char *looked(struct guest *guest, const json_t *arguments)
+static char *looked(struct fake_guest *guest, const json_t *arguments)
 {
     assert_int_equal(json_integer_value(json_object_get(arguments, "pid")), 7);
     guest->looks++;
@@ -83,7 +83,7 @@ static char *looked(struct guest *guest, const json_t *arguments)
 
 static char *answer(void *context, const char *command, int64_t timeout_ms, struct error *err)
 {
-    struct guest *guest = context;
+    struct fake_guest *guest = context;
     struct error reason = ERROR_INIT;
     assert_true(timeout_ms > 0);
     CLEANUP_JSON json_t *document = document_parse(command, strlen(command), &reason);
@@ -102,12 +102,12 @@ static char *answer(void *context, const char *command, int64_t timeout_ms, stru
 
 static bool at_third_look(void *context)
 {
-    return ((struct guest *)context)->looks >= 3;
+    return ((struct fake_guest *)context)->looks >= 3;
 }
 
 static const char *const type[] = {"type", NULL};
 
-static int enter(struct guest *guest, const char *text, hands_cancelled *cancelled, int64_t timeout_ms,
+static int enter(struct fake_guest *guest, const char *text, hands_cancelled *cancelled, int64_t timeout_ms,
                  size_t *typed, struct error *err)
 {
     struct hands_run run = {.arguments = type,
@@ -123,7 +123,7 @@ static int enter(struct guest *guest, const char *text, hands_cancelled *cancell
 static void test_text_is_entered(void **state)
 {
     (void)state;
-    struct guest guest = {.looks_until_end = 4, .words = "{\"ok\":true}\n"};
+    struct fake_guest guest = {.looks_until_end = 4, .words = "{\"ok\":true}\n"};
     struct error err = ERROR_INIT;
     size_t typed;
     assert_int_equal(enter(&guest, "a\"b\\c\xc3\xb1\n", NULL, 5000, &typed, &err), 0);
@@ -138,7 +138,7 @@ static void test_text_is_entered(void **state)
 static void test_long_text_in_one_piece(void **state)
 {
     (void)state;
-    struct guest guest = {.words = "{\"ok\":true}"};
+    struct fake_guest guest = {.words = "{\"ok\":true}"};
     struct error err = ERROR_INIT;
     CLEANUP_FREE char *text = calloc(1, HANDS_TEXT_MAX_BYTES + 1);
     for (size_t i = 0; i < HANDS_TEXT_MAX_BYTES; i++)
@@ -171,7 +171,7 @@ static void test_refusals(void **state)
         {"Segmentation fault", ERROR_GUEST_FAILED, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct guest guest = {.words = cases[i].words};
+        struct fake_guest guest = {.words = cases[i].words};
         struct error err = ERROR_INIT;
         size_t typed;
         assert_int_equal(enter(&guest, "five!", NULL, 5000, &typed, &err), -1);
@@ -199,7 +199,7 @@ static void test_strange_agents(void **state)
     };
     struct hands_status status;
     for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
-        struct guest guest = {.status = statuses[i]};
+        struct fake_guest guest = {.status = statuses[i]};
         struct error err = ERROR_INIT;
         size_t typed;
         assert_int_equal(enter(&guest, "x", NULL, 5000, &typed, &err), -1);
@@ -217,7 +217,7 @@ static void test_strange_agents(void **state)
     static const char *const starts[] = {"", "{\"return\":{}}", "{\"return\":{\"pid\":0}}",
                                          "{\"return\":{\"pid\":\"7\"}}"};
     for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
-        struct guest guest = {.start = starts[i]};
+        struct fake_guest guest = {.start = starts[i]};
         struct error reason = ERROR_INIT;
         size_t typed;
         assert_int_equal(enter(&guest, "x", NULL, 5000, &typed, &reason), -1);
@@ -230,8 +230,8 @@ static void test_strange_agents(void **state)
 static void test_cancelled_half_way(void **state)
 {
     (void)state;
-    struct guest guest = {.looks_until_end = 1000,
-                          .last_words = "{\"ok\":false,\"typed\":2,\"error\":\"released\"}"};
+    struct fake_guest guest = {.looks_until_end = 1000,
+                               .last_words = "{\"ok\":false,\"typed\":2,\"error\":\"released\"}"};
     struct error err = ERROR_INIT;
     size_t typed;
     assert_int_equal(enter(&guest, "abcd", at_third_look, 5000, &typed, &err), -1);
@@ -246,7 +246,7 @@ static void test_cancelled_half_way(void **state)
 static void test_cancelled_too_late(void **state)
 {
     (void)state;
-    struct guest guest = {.looks_until_end = 1000, .last_words = "{\"ok\":true}"};
+    struct fake_guest guest = {.looks_until_end = 1000, .last_words = "{\"ok\":true}"};
     struct error err = ERROR_INIT;
     size_t typed;
     assert_int_equal(enter(&guest, "abcd", at_third_look, 5000, &typed, &err), 0);
@@ -257,8 +257,8 @@ static void test_cancelled_too_late(void **state)
 static void test_deadline(void **state)
 {
     (void)state;
-    struct guest guest = {.looks_until_end = 1000,
-                          .last_words = "{\"ok\":false,\"typed\":1,\"error\":\"released\"}"};
+    struct fake_guest guest = {.looks_until_end = 1000,
+                               .last_words = "{\"ok\":false,\"typed\":1,\"error\":\"released\"}"};
     struct error err = ERROR_INIT;
     size_t typed;
     int64_t start_ms = clock_monotonic_ms();
@@ -273,7 +273,7 @@ static void test_deadline(void **state)
 static void test_silent_agent(void **state)
 {
     (void)state;
-    struct guest guest = {.silent = true};
+    struct fake_guest guest = {.silent = true};
     struct error err = ERROR_INIT;
     size_t typed;
     assert_int_equal(enter(&guest, "abcd", NULL, 1000, &typed, &err), -1);
@@ -288,28 +288,26 @@ static void test_bounds(void **state)
     (void)state;
     struct error err = ERROR_INIT;
     CLEANUP_HYPERVISOR struct hypervisor *hypervisor = hypervisor_new("test:///default", &err);
-    const char *uuid = "6695eb01-f6a4-8304-79aa-97f2502e193f";
+    struct guest guest = guest_any_run(hypervisor, "6695eb01-f6a4-8304-79aa-97f2502e193f");
     size_t typed = 1;
-    assert_int_equal(guest_hands_type(hypervisor, uuid, "", 0, NULL, NULL, CLOCK_NEVER, &typed, &err), -1);
+    assert_int_equal(guest_hands_type(&guest, "", 0, NULL, NULL, CLOCK_NEVER, &typed, &err), -1);
     assert_int_equal(err.code, ERROR_BAD_REQUEST);
     assert_int_equal(typed, 0);
     static const char *const wrong[] = {"\xff", "a\xc3", "\xed\xa0\x80"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         err = (struct error)ERROR_INIT;
-        assert_int_equal(guest_hands_type(hypervisor, uuid, wrong[i], strlen(wrong[i]), NULL, NULL,
-                                          CLOCK_NEVER, &typed, &err),
-                         -1);
+        assert_int_equal(
+            guest_hands_type(&guest, wrong[i], strlen(wrong[i]), NULL, NULL, CLOCK_NEVER, &typed, &err), -1);
         assert_int_equal(err.code, ERROR_BAD_REQUEST);
     }
     static const int counts[] = {0, 4, -1};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         err = (struct error)ERROR_INIT;
-        assert_int_equal(guest_hands_click(hypervisor, uuid, 1, 1, HANDS_BACK, counts[i], CLOCK_NEVER, &err),
-                         -1);
+        assert_int_equal(guest_hands_click(&guest, 1, 1, HANDS_BACK, counts[i], CLOCK_NEVER, &err), -1);
         assert_int_equal(err.code, ERROR_BAD_REQUEST);
     }
     err = (struct error)ERROR_INIT;
-    assert_int_equal(guest_hands_scroll(hypervisor, uuid, 1, 1, -101, CLOCK_NEVER, &err), -1);
+    assert_int_equal(guest_hands_scroll(&guest, 1, 1, -101, CLOCK_NEVER, &err), -1);
     assert_int_equal(err.code, ERROR_BAD_REQUEST);
 }
 

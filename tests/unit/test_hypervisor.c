@@ -120,9 +120,9 @@ static void no_daemon(void **state)
 static void domains_that_are_not_there_and_not_ours(void **state)
 {
     (void)state;
-    static const char unknown[] = "11111111-2222-5333-8444-555555555555";
     struct error err = ERROR_INIT;
     CLEANUP_HYPERVISOR struct hypervisor *hypervisor = open_test();
+    struct guest unknown = guest_any_run(hypervisor, "11111111-2222-5333-8444-555555555555");
     struct guest_owned *list;
     size_t count;
     enum guest_state found = GUEST_RUNNING;
@@ -130,11 +130,40 @@ static void domains_that_are_not_there_and_not_ours(void **state)
     assert_int_equal(guest_list_owned(hypervisor, "abc", 5000, &list, &count, &err), 0);
     assert_int_equal(count, 0);
     guest_list_free(list, count);
-    assert_int_equal(guest_state(hypervisor, unknown, 5000, &found, &err), 0);
+    assert_int_equal(guest_state(&unknown, 5000, &found, &err), 0);
     assert_int_equal(found, GUEST_GONE);
-    assert_int_equal(guest_destroy(hypervisor, unknown, 5000, &err), 0);
-    assert_int_equal(guest_open_display(hypervisor, unknown, 5000, &err), -1);
+    assert_int_equal(guest_destroy(&unknown, 5000, &err), 0);
+    assert_int_equal(guest_open_display(&unknown, 5000, &err), -1);
     assert_int_equal(err.code, ERROR_NOT_FOUND);
+}
+
+/* The domain that the test driver runs. */
+static void another_run_of_a_domain_is_left_alone(void **state)
+{
+    (void)state;
+    CLEANUP_HYPERVISOR struct hypervisor *hypervisor = open_test();
+    struct guest present = guest_any_run(hypervisor, "6695eb01-f6a4-8304-79aa-97f2502e193f"), earlier;
+    struct error err = ERROR_INIT;
+    enum guest_state found;
+    int64_t cpu_us;
+    HYPERVISOR_HOLD_SCOPE(hypervisor);
+    present.run = 1;
+    earlier = present;
+    earlier.run = 7;
+    assert_int_equal(guest_state(&earlier, 5000, &found, &err), 0);
+    assert_int_equal(found, GUEST_GONE);
+    assert_int_equal(guest_pause(&earlier, 5000, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_int_equal(guest_cpu_time(&earlier, 5000, &cpu_us, &err), -1);
+    assert_int_equal(err.code, ERROR_NOT_FOUND);
+    assert_int_equal(guest_claim(&earlier, "abc", "l_1", 5000, &err), -1);
+    assert_int_equal(guest_destroy(&earlier, 5000, &err), 0);
+    assert_int_equal(guest_state(&present, 5000, &found, &err), 0);
+    assert_int_equal(found, GUEST_RUNNING);
+    assert_int_equal(guest_pause(&present, 5000, &err), 0);
+    assert_int_equal(guest_state(&present, 5000, &found, &err), 0);
+    assert_int_equal(found, GUEST_PAUSED);
+    assert_int_equal(guest_resume(&present, 5000, &err), 0);
 }
 
 int main(void)
@@ -145,6 +174,7 @@ int main(void)
         cmocka_unit_test(an_error_keeps_its_code),
         cmocka_unit_test(no_daemon),
         cmocka_unit_test(domains_that_are_not_there_and_not_ours),
+        cmocka_unit_test(another_run_of_a_domain_is_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -238,13 +238,13 @@ static void any_order_of_events(const char *warm)
             break;
         case 3: /* the guest turns itself off */
             if (any_domain(&seed, uuid))
-                fake_end(uuid);
+                fake_power_off(uuid);
             await_quiet(world);
             break;
         case 4: /* the node is stopped and started; a guest may die meanwhile */
             close_leases(world, false);
             if (rand_r(&seed) % 2 && any_domain(&seed, uuid))
-                fake_end(uuid);
+                fake_power_off(uuid);
             fake_host.destroy_faults = 0; /* a recovery that cannot clean up refuses to start */
             open_leases(world);
             fake_host.destroy_faults = 5;
@@ -345,7 +345,7 @@ static void *work(void *argument)
             break;
         case 5:
             if (rand_r(&worker->seed) % 4 == 0 && any_domain(&worker->seed, uuid))
-                fake_end(uuid);
+                fake_power_off(uuid);
             break;
         }
     }
@@ -532,7 +532,7 @@ static void a_prepared_guest_that_dies_is_replaced(void **state)
     await_ready(world, BERTHS);
     int starts = fake_host.starts;
     assert_true(any_domain(&seed, uuid));
-    fake_end(uuid);
+    fake_power_off(uuid);
     for (int turn = 0; turn < 2000 && fake_host.starts == starts; turn++)
         clock_sleep_ms(10);
     await_ready(world, BERTHS);

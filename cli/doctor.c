@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "config/config.h"
+#include "config/home.h"
 #include "config/url.h"
 #include "doctor_table.h"
 #include "protocol/report.h"

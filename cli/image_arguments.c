@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "config/config.h"
+#include "config/home.h"
 
 error_t image_arguments_parse(int key, char *arg, struct argp_state *state)
 {
@@ -36,14 +37,6 @@ error_t image_arguments_parse(int key, char *arg, struct argp_state *state)
     }
 }
 
-static char *absolute(const char *path)
-{
-    if (path[0] == '/')
-        return text_copy(path);
-    CLEANUP_FREE char *here = getcwd(NULL, 0);
-    return file_join(here ? here : "/", path);
-}
-
 static struct config *read_config(struct error *err)
 {
     CLEANUP_FREE char *home = config_home();
@@ -53,7 +46,7 @@ static struct config *read_config(struct error *err)
 char *image_arguments_dir(const struct image_arguments *arguments, struct error *err)
 {
     if (arguments->dir)
-        return absolute(arguments->dir);
+        return file_absolute(arguments->dir);
     CLEANUP_CONFIG struct config *config = read_config(err);
     return config ? TAKE(config->image_dir) : NULL;
 }
@@ -63,7 +56,7 @@ struct image *image_arguments_open(const struct image_arguments *arguments, stru
     CLEANUP_CONFIG struct config *config = read_config(err);
     if (!config)
         return NULL;
-    CLEANUP_FREE char *dir = arguments->dir ? absolute(arguments->dir) : text_copy(config->image_dir);
+    CLEANUP_FREE char *dir = arguments->dir ? file_absolute(arguments->dir) : text_copy(config->image_dir);
     const char *name = arguments->name ? arguments->name : config->image;
     struct image_options image = {
         .image_dir = dir,

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
+#include "base/loopback.h"
 #include "base/text.h"
 #include "command.h"
 #include "config/config.h"
@@ -73,7 +74,7 @@ static int run(const struct command *command, int argc, char **argv)
     command_parse(command, argc, argv, &arguments);
     /* Before anything else: no home, no configuration and no doctor for a node that would be open to others.
      */
-    if (arguments.bind && !config_bind_is_loopback(arguments.bind)) {
+    if (arguments.bind && !loopback_address(arguments.bind)) {
         error_set(
             &err, ERROR_CONFIG,
             "the node listens on loopback alone, and %s is not one of 127.0.0.0/8 or ::1: reach it from "

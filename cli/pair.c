@@ -8,6 +8,7 @@
 #include "command.h"
 #include "config/client.h"
 #include "config/config.h"
+#include "config/home.h"
 #include "config/url.h"
 #include "session.h"
 

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "config/client.h"
 #include "config/config.h"
+#include "config/home.h"
 #include "config/url.h"
 #include "documents.h"
 #include "terminal.h"

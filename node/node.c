@@ -11,9 +11,12 @@
 #include "base/audit.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/loopback.h"
 #include "base/notify.h"
 #include "base/text.h"
+#include "config/home.h"
 #include "config/identity.h"
+#include "config/url.h"
 #include "doctor/eligibility.h"
 #include "guest/hypervisor.h"
 #include "http/http.h"
@@ -29,7 +32,7 @@ CLEANUP_DEFINE(leases, struct leases *, leases_close);
 
 static int refuse_non_loopback(const char *address, struct error *err)
 {
-    if (!address || config_bind_is_loopback(address))
+    if (!address || loopback_address(address))
         return 0;
     return error_set(
         err, ERROR_CONFIG,
@@ -62,11 +65,11 @@ static void announce(const struct config *config, const struct web_server *serve
                      struct pairing *pairing)
 {
     char code[PAIRING_CODE_SIZE];
-    bool v6 = strchr(bind, ':') != NULL;
+    CLEANUP_FREE char *url = url_make(bind, web_server_port(server));
     pairing_code(pairing, code);
     if (config->accel == ACCEL_TCG)
         log_warning("node", "accel is tcg: guests run under software emulation, for development only");
-    printf("node      http://%s%s%s:%u\n", v6 ? "[" : "", bind, v6 ? "]" : "", web_server_port(server));
+    printf("node      %s\n", url);
     printf("image     %s\n", config->image);
     printf("pairing   %s   (on this host: berth pair)\n", code);
     fflush(stdout);

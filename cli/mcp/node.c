@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "config/client.h"
 #include "config/config.h"
+#include "config/home.h"
 #include "session.h"
 
 enum { IDLE_MAX = 8 };

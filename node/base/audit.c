@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bucket.h"
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/file.h"
@@ -23,12 +24,11 @@ struct audit {
     pthread_mutex_t mutex; /* guards all below, and the order of the lines */
     int fd;                /* -1 when it could not be opened again after a rotation */
     bool failing;          /* the last line could not be written */
-    int refusals_left;     /* of the bucket */
-    int64_t refill_ms;     /* monotonic: when the bucket was last counted */
-    int64_t suppressed;    /* refusals that were not written */
+    struct bucket refusals;
+    int64_t suppressed; /* refusals that were not written */
 };
 
-static int open_file(const char *path)
+static int open_trail(const char *path)
 {
     return open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
@@ -39,10 +39,9 @@ struct audit *audit_open(const char *home, struct error *err)
     if (!audit)
         abort();
     audit->path = file_join(home, "audit.jsonl");
-    audit->refusals_left = AUDIT_REFUSALS;
-    audit->refill_ms = clock_monotonic_ms();
+    audit->refusals = bucket_full(AUDIT_REFUSALS, REFILL_MS);
     pthread_mutex_init(&audit->mutex, NULL);
-    audit->fd = open_file(audit->path);
+    audit->fd = open_trail(audit->path);
     if (audit->fd >= 0)
         return audit;
     error_set_errno(err, ERROR_INTERNAL, errno, "cannot open %s", audit->path);
@@ -62,7 +61,7 @@ void audit_close(struct audit *audit)
 }
 
 /* With the mutex held: a file that is full becomes .1, .1 becomes .2 and so on. */
-static void rotate(struct audit *audit, size_t more)
+static void rotate_files(struct audit *audit, size_t more)
 {
     struct stat info;
     if (audit->fd >= 0 && fstat(audit->fd, &info) == 0 && info.st_size + (off_t)more <= AUDIT_FILE_MAX)
@@ -75,11 +74,11 @@ static void rotate(struct audit *audit, size_t more)
     }
     if (audit->fd >= 0)
         close(audit->fd);
-    audit->fd = open_file(audit->path);
+    audit->fd = open_trail(audit->path);
 }
 
 /* With the mutex held. One write() a line: a crash leaves whole lines. */
-static void append(struct audit *audit, const char *event, json_t *fields)
+static void append_line(struct audit *audit, const char *event, json_t *fields)
 {
     char now[CLOCK_TEXT_SIZE];
     clock_format(clock_realtime_ms(), now);
@@ -88,7 +87,7 @@ static void append(struct audit *audit, const char *event, json_t *fields)
     CLEANUP_FREE char *json = document_text(line);
     CLEANUP_FREE char *text = text_format("%s\n", json);
     size_t size = strlen(text);
-    rotate(audit, size);
+    rotate_files(audit, size);
     errno = 0;
     bool written = audit->fd >= 0 && write(audit->fd, text, size) == (ssize_t)size;
     if (!written && !audit->failing)
@@ -104,7 +103,7 @@ void audit_write(struct audit *audit, const char *event, json_t *fields)
     if (!audit)
         return;
     LOCK_SCOPE(&audit->mutex);
-    append(audit, event, owned);
+    append_line(audit, event, owned);
 }
 
 void audit_write_refusal(struct audit *audit, const char *event, json_t *fields)
@@ -113,17 +112,12 @@ void audit_write_refusal(struct audit *audit, const char *event, json_t *fields)
     if (!audit)
         return;
     LOCK_SCOPE(&audit->mutex);
-    int64_t now_ms = clock_monotonic_ms(), earned = (now_ms - audit->refill_ms) / REFILL_MS;
-    audit->refill_ms += earned * REFILL_MS;
-    int64_t left = audit->refusals_left + earned;
-    audit->refusals_left = left > AUDIT_REFUSALS ? AUDIT_REFUSALS : (int)left;
-    if (audit->refusals_left == 0) {
+    if (!bucket_take(&audit->refusals)) {
         audit->suppressed++;
         return;
     }
-    audit->refusals_left--;
     if (audit->suppressed > 0)
         json_object_set_new(owned, "suppressed_before", json_integer(audit->suppressed));
     audit->suppressed = 0;
-    append(audit, event, owned);
+    append_line(audit, event, owned);
 }

@@ -3,6 +3,7 @@
  *
  *     CLEANUP_FREE char *text = NULL;          freed at the end of the scope
  *     CLEANUP_CLOSE int fd = -1;               closed when it is 0 or more
+ *     CLEANUP_FOLDER DIR *folder = NULL;       closed when it is not NULL
  *     return TAKE(text);                       hands it out and leaves NULL behind
  *     LOCK_SCOPE(&berth->mutex);               held until the end of the scope
  *
@@ -11,6 +12,7 @@
 #ifndef BERTHOS_BASE_CLEANUP_H
 #define BERTHOS_BASE_CLEANUP_H
 
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,6 +46,12 @@ static inline void cleanup_fclose(FILE **stream)
         fclose(*stream);
 }
 
+static inline void cleanup_closedir(DIR **folder)
+{
+    if (*folder)
+        closedir(*folder);
+}
+
 static inline void cleanup_unlock(pthread_mutex_t **mutex)
 {
     pthread_mutex_unlock(*mutex);
@@ -58,6 +66,7 @@ static inline pthread_mutex_t *cleanup_lock(pthread_mutex_t *mutex)
 #define CLEANUP_FREE   CLEANUP(cleanup_free)
 #define CLEANUP_CLOSE  CLEANUP(cleanup_close)
 #define CLEANUP_FCLOSE CLEANUP(cleanup_fclose)
+#define CLEANUP_FOLDER CLEANUP(cleanup_closedir)
 
 #define CLEANUP_JOIN_(a, b) a##b
 #define CLEANUP_JOIN(a, b)  CLEANUP_JOIN_(a, b)

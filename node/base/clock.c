@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int64_t read_us(clockid_t id)
+static int64_t read_clock_us(clockid_t id)
 {
     struct timespec now;
     clock_gettime(id, &now);
@@ -15,22 +15,22 @@ static int64_t read_us(clockid_t id)
 
 int64_t clock_monotonic_ms(void)
 {
-    return read_us(CLOCK_MONOTONIC) / 1000;
+    return read_clock_us(CLOCK_MONOTONIC) / 1000;
 }
 
 int64_t clock_monotonic_us(void)
 {
-    return read_us(CLOCK_MONOTONIC);
+    return read_clock_us(CLOCK_MONOTONIC);
 }
 
 int64_t clock_boottime_ms(void)
 {
-    return read_us(CLOCK_BOOTTIME) / 1000;
+    return read_clock_us(CLOCK_BOOTTIME) / 1000;
 }
 
 int64_t clock_realtime_ms(void)
 {
-    return read_us(CLOCK_REALTIME) / 1000;
+    return read_clock_us(CLOCK_REALTIME) / 1000;
 }
 
 int64_t clock_deadline(int64_t timeout_ms)

@@ -62,5 +62,5 @@ bool digest_equal(const void *a, const void *b, size_t size)
 
 bool digest_valid(const char *hex)
 {
-    return strlen(hex) == 2 * DIGEST_BYTES && strspn(hex, "0123456789abcdef") == 2 * DIGEST_BYTES;
+    return text_is_hex(hex, 2 * DIGEST_BYTES);
 }

@@ -56,11 +56,7 @@ int document_keys(const json_t *object, const char *const allowed[], struct erro
         for (size_t i = 0; allowed[i] && !known; i++)
             known = strcmp(key, allowed[i]) == 0;
         if (!known) {
-            char list[512] = "";
-            for (size_t i = 0; allowed[i]; i++) {
-                size_t used = strlen(list);
-                snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", allowed[i]);
-            }
+            CLEANUP_FREE char *list = text_list(allowed);
             return error_set(err, ERROR_BAD_REQUEST, "the field \"%.64s\" is not known here; known are: %s",
                              key, list);
         }
@@ -68,7 +64,7 @@ int document_keys(const json_t *object, const char *const allowed[], struct erro
     return 0;
 }
 
-static int missing(const char *key, struct error *err)
+static int refuse_missing(const char *key, struct error *err)
 {
     return error_set(err, ERROR_BAD_REQUEST, "the field \"%s\" is missing", key);
 }
@@ -112,17 +108,19 @@ int document_maybe_bool(const json_t *object, const char *key, bool *value, stru
 
 int document_string(const json_t *object, const char *key, const char **value, struct error *err)
 {
-    return json_object_get(object, key) ? document_maybe_string(object, key, value, err) : missing(key, err);
+    return json_object_get(object, key) ? document_maybe_string(object, key, value, err)
+                                        : refuse_missing(key, err);
 }
 
 int document_integer(const json_t *object, const char *key, int64_t min, int64_t max, int64_t *value,
                      struct error *err)
 {
     return json_object_get(object, key) ? document_maybe_integer(object, key, min, max, value, err)
-                                        : missing(key, err);
+                                        : refuse_missing(key, err);
 }
 
 int document_bool(const json_t *object, const char *key, bool *value, struct error *err)
 {
-    return json_object_get(object, key) ? document_maybe_bool(object, key, value, err) : missing(key, err);
+    return json_object_get(object, key) ? document_maybe_bool(object, key, value, err)
+                                        : refuse_missing(key, err);
 }

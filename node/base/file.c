@@ -120,7 +120,7 @@ int file_sweep(const char *folder, int64_t min_age_ms)
 {
     int removed = 0;
     int64_t now_ms = clock_realtime_ms();
-    DIR *dir = opendir(folder);
+    CLEANUP_FOLDER DIR *dir = opendir(folder);
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
         struct stat info;
@@ -129,8 +129,6 @@ int file_sweep(const char *folder, int64_t min_age_ms)
             (min_age_ms == 0 || now_ms - (int64_t)info.st_mtim.tv_sec * 1000 >= min_age_ms))
             removed += unlinkat(dirfd(dir), entry->d_name, 0) == 0;
     }
-    if (dir)
-        closedir(dir);
     return removed;
 }
 
@@ -179,6 +177,12 @@ char *file_shared(const char *name, struct error *err)
     if (slash)
         *slash = '\0';
     return text_format("%s/../share/berthos/%s", self, name);
+}
+
+char *file_absolute(const char *path)
+{
+    CLEANUP_FREE char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    return path[0] == '/' ? text_copy(path) : file_join(here ? here : "/", path);
 }
 
 char *file_join(const char *folder, const char *name)

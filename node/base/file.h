@@ -40,6 +40,9 @@ int file_remove(const char *path, struct error *err);
  */
 char *file_shared(const char *name, struct error *err);
 
+/* The path from the root: one that is not absolute begins at the working folder. Never NULL. *Owned*. */
+char *file_absolute(const char *path);
+
 /* "<folder>/<name>" as a new string. *Owned*. */
 char *file_join(const char *folder, const char *name);
 

@@ -17,7 +17,7 @@
 
 enum { OUTPUT_MAX = 64 * 1024 };
 
-static int spawn(const char *const argv[], int output_fd, pid_t *pid)
+static int spawn_program(const char *const argv[], int output_fd, pid_t *pid)
 {
     static char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     static char locale[] = "LC_ALL=C";
@@ -48,7 +48,7 @@ static int spawn(const char *const argv[], int output_fd, pid_t *pid)
 }
 
 /* Reads until the other end is closed or the deadline. False when the deadline came first. */
-static bool drain(int fd, int64_t deadline_ms, char *buffer, size_t *used)
+static bool drain_output(int fd, int64_t deadline_ms, char *buffer, size_t *used)
 {
     char excess[4096];
     for (;;) {
@@ -100,7 +100,7 @@ int process_run(const char *const argv[], int64_t timeout_ms, char **output, str
     CLEANUP_CLOSE int readable = pipes[0];
     CLEANUP_CLOSE int writable = pipes[1];
     pid_t pid;
-    int failed = spawn(argv, writable, &pid);
+    int failed = spawn_program(argv, writable, &pid);
     if (failed)
         return error_set_errno(err, ERROR_INTERNAL, failed, "cannot run %s", argv[0]);
     close(TAKE_FD(writable));
@@ -108,7 +108,7 @@ int process_run(const char *const argv[], int64_t timeout_ms, char **output, str
     size_t used = 0;
     /* A closed output is not the end of the program: the same deadline holds for its exit. */
     int64_t deadline_ms = clock_deadline(timeout_ms);
-    bool ended = drain(readable, deadline_ms, buffer, &used) && wait_ended(pid, deadline_ms);
+    bool ended = drain_output(readable, deadline_ms, buffer, &used) && wait_ended(pid, deadline_ms);
     if (!ended)
         kill(-pid, SIGKILL);
     int status;

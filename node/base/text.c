@@ -18,6 +18,11 @@ char *text_format(const char *format, ...)
     return text;
 }
 
+char *text_version(unsigned long version)
+{
+    return text_format("%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
+}
+
 bool text_add(struct text_buffer *buffer, const void *data, size_t size)
 {
     if (size >= buffer->room - buffer->size) {

@@ -1,4 +1,5 @@
-/* Small helpers for strings: formatted allocation, growing texts and lists, hex, bounded number parsing, UTF-8. */
+/* Small helpers for strings: formatted allocation, growing texts and lists, hex, bounded number parsing,
+ * UTF-8. */
 #ifndef BERTHOS_BASE_TEXT_H
 #define BERTHOS_BASE_TEXT_H
 
@@ -11,6 +12,9 @@
 /* A new string made as printf does. Never NULL: the process ends when memory for a short text is gone.
  * *Owned*. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* "9.1.2" from 9001002: how libvirt counts versions. Never NULL. *Owned*. */
+char *text_version(unsigned long version);
 
 /* A new copy of a string; never NULL. NULL gives NULL. *Owned*. */
 char *text_copy(const char *text);

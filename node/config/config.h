@@ -29,7 +29,7 @@ struct config {
     enum config_chassis chassis;
     enum config_intent intent;
     enum config_guest_os guest_os;
-    char *bind;   /* as written; whether it is loopback is config_bind_is_loopback()'s to say */
+    char *bind;   /* as written; whether it is loopback is loopback_address()'s to say */
     int64_t port; /* 0..65535; 0 lets the kernel choose */
     enum config_egress egress;
     bool always_on;
@@ -49,12 +49,6 @@ struct config {
     int64_t start_timeout_seconds; /* resolved: 60, or 300 with tcg, unless set */
     enum config_warm warm;
 };
-
-/* $BERTHOS_HOME, else ~/.berthos, absolute. Never NULL. *Owned*. */
-char *config_home(void);
-
-/* Makes the home folder 0700; refuses one that others may enter or that is somebody else's. */
-int config_make_home(const char *home, struct error *err);
 
 /*
  * Reads HOME/node.toml; where it is not there, gives the defaults. NULL with ERROR_CONFIG: "FILE:LINE:COLUMN:
@@ -87,8 +81,5 @@ const char *config_warm_word(enum config_warm value);
 
 /* Reads an intent's word. False for any other word. */
 bool config_intent_from(const char *word, enum config_intent *value);
-
-/* Whether an address is one of 127.0.0.0/8 or ::1 (RFC 5735, RFC 4291). A name, even localhost, is not. */
-bool config_bind_is_loopback(const char *address);
 
 #endif

@@ -1,8 +1,6 @@
-/* $BERTHOS_HOME, and which addresses are loopback. */
-#include <arpa/inet.h>
+#include "config/home.h"
+
 #include <errno.h>
-#include <netinet/in.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,46 +8,23 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "config/config.h"
+#include "base/user.h"
 
-static char *user_home(void)
+static char *default_home(void)
 {
     const char *home = getenv("HOME");
-    if (home && home[0] == '/')
-        return text_copy(home);
-    char buffer[4096];
-    struct passwd entry, *found = NULL;
-    if (getpwuid_r(geteuid(), &entry, buffer, sizeof buffer, &found) == 0 && found && found->pw_dir[0] == '/')
-        return text_copy(found->pw_dir);
-    return text_copy("/");
-}
-
-static char *absolute(const char *path)
-{
-    if (path[0] == '/')
-        return text_copy(path);
-    CLEANUP_FREE char *here = getcwd(NULL, 0);
-    return file_join(here ? here : "/", path);
+    CLEANUP_FREE char *listed = home && home[0] == '/' ? text_copy(home) : user_home(geteuid());
+    return file_join(listed ? listed : "/", ".berthos");
 }
 
 char *config_home(void)
 {
     const char *set = getenv("BERTHOS_HOME");
-    CLEANUP_FREE char *base = set && set[0] ? NULL : user_home();
-    char *home = base ? file_join(base, ".berthos") : absolute(set);
+    char *home = set && set[0] ? file_absolute(set) : default_home();
     size_t length = strlen(home);
     while (length > 1 && home[length - 1] == '/')
         home[--length] = '\0';
     return home;
-}
-
-static char *user_name(uid_t uid)
-{
-    char buffer[4096];
-    struct passwd entry, *found = NULL;
-    if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
-        return text_copy(found->pw_name);
-    return text_format("uid %u", (unsigned)uid);
 }
 
 int config_make_home(const char *home, struct error *err)
@@ -76,13 +51,4 @@ int config_make_home(const char *home, struct error *err)
             "chmod 700 %s",
             home, (unsigned)(info.st_mode & 07777), home);
     return 0;
-}
-
-bool config_bind_is_loopback(const char *address)
-{
-    struct in_addr v4;
-    struct in6_addr v6;
-    if (inet_pton(AF_INET, address, &v4) == 1)
-        return ntohl(v4.s_addr) >> IN_CLASSA_NSHIFT == IN_LOOPBACKNET;
-    return inet_pton(AF_INET6, address, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }

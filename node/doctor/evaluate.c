@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/loopback.h"
 #include "base/text.h"
 #include "doctor/verdict.h"
 
@@ -54,7 +55,7 @@ static void judge_class(struct verdict *verdict)
 static void judge_bind(struct verdict *verdict)
 {
     const char *bind = verdict->config->bind;
-    if (bind && config_bind_is_loopback(bind))
+    if (bind && loopback_address(bind))
         verdict_say(verdict, ROW_BIND, STATUS_PASS, "the node listens on %s, which only this host reaches",
                     bind);
     else
@@ -62,11 +63,6 @@ static void judge_bind(struct verdict *verdict)
                     "bind is %s, which is not a loopback address; set bind to 127.0.0.1 or ::1 and reach the "
                     "node through a tunnel",
                     bind ? bind : "not set");
-}
-
-static void version_text(unsigned long version, char text[32])
-{
-    snprintf(text, 32, "%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
 }
 
 /* The first thing that the domain capabilities lack, or NULL. */
@@ -89,9 +85,8 @@ static void judge_runtime(struct verdict *verdict)
 {
     const struct runtime_facts *runtime = &verdict->facts->runtime;
     const char *uri = verdict->config->libvirt_uri;
-    char libvirt[32], qemu[32];
-    version_text(runtime->libvirt_version, libvirt);
-    version_text(runtime->qemu_version, qemu);
+    CLEANUP_FREE char *libvirt = text_version(runtime->libvirt_version);
+    CLEANUP_FREE char *qemu = text_version(runtime->qemu_version);
     const char *missing = missing_feature(runtime);
     if (runtime->answers != FACT_YES)
         verdict_say(verdict, ROW_RUNTIME, STATUS_FAIL,

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/sync.h"
 #include "base/text.h"
+#include "config/home.h"
 #include "config/identity.h"
 #include "doctor/own.h"
 

@@ -21,9 +21,6 @@
 
 enum { START_TIMEOUT_MS = 15000, DESTROY_TIMEOUT_MS = 15000, SOCKETS_MAX = 256 };
 
-CLEANUP_DEFINE(folder, DIR *, closedir);
-#define CLEANUP_FOLDER CLEANUP(cleanup_folder)
-
 static void look_at_status(const char *process, struct canary_facts *facts)
 {
     char value[128];

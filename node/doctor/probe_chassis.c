@@ -8,9 +8,6 @@
 #include "base/text.h"
 #include "doctor/probe.h"
 
-CLEANUP_DEFINE(folder, DIR *, closedir);
-#define CLEANUP_FOLDER CLEANUP(cleanup_folder)
-
 /* A battery of the host; one of a mouse or a UPS's remote has scope Device. */
 static bool host_battery(const char *supplies, const char *name)
 {

@@ -14,9 +14,6 @@
 
 enum { DEVICE_SIZE = 32, DEPTH_MAX = 4, ROUTE_UP = 1, ROUTE_REJECT = 0x200 };
 
-CLEANUP_DEFINE(folder, DIR *, closedir);
-#define CLEANUP_FOLDER CLEANUP(cleanup_folder)
-
 static enum fact worst(enum fact a, enum fact b)
 {
     if (a == FACT_YES || b == FACT_YES)

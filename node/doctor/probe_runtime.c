@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/user.h"
 #include "doctor/probe.h"
 #include "guest/spec.h"
 
@@ -60,13 +61,9 @@ static void find_user(const char *dac_label, struct probe_user *user)
 
 static void name_user(const struct probe_user *user, char name[FACT_WORD])
 {
-    char buffer[4096];
-    struct passwd entry, *passwd = NULL;
     if (!user->known)
         return;
-    bool named = getpwuid_r(user->uid, &entry, buffer, sizeof buffer, &passwd) == 0 && passwd;
-    CLEANUP_FREE char *text = named ? text_format("%s (uid %u)", passwd->pw_name, (unsigned)user->uid)
-                                    : text_format("uid %u", (unsigned)user->uid);
+    CLEANUP_FREE char *text = user_label(user->uid);
     probe_copy(name, FACT_WORD, text);
 }
 

@@ -135,14 +135,12 @@ static json_t *encode_field(const struct member *member, const struct facts *fac
 {
     const void *slot = (const char *)facts + member->offset;
     CLEANUP_FREE char *text = NULL;
-    unsigned long version;
     switch (member->kind) {
     case RECORD_MODE:
         text = text_format("%04o", *(const unsigned *)slot);
         return json_string(text);
     case RECORD_VERSION:
-        version = *(const unsigned long *)slot;
-        text = text_format("%lu.%lu.%lu", version / 1000000, version / 1000 % 1000, version % 1000);
+        text = text_version(*(const unsigned long *)slot);
         return json_string(text);
     default:
         return member_encode(member, facts);

@@ -193,7 +193,7 @@ static bool arguments_name(const char *arguments, size_t size, const char *uuid)
 
 pid_t guest_process(const char *uuid)
 {
-    DIR *proc = opendir("/proc");
+    CLEANUP_FOLDER DIR *proc = opendir("/proc");
     pid_t found = 0;
     struct dirent *entry;
     while (proc && !found && (entry = readdir(proc))) {
@@ -208,7 +208,5 @@ pid_t guest_process(const char *uuid)
             arguments_name(arguments, size, uuid))
             found = (pid_t)pid;
     }
-    if (proc)
-        closedir(proc);
     return found;
 }

@@ -7,10 +7,10 @@
  */
 #include "guest/hands_run.h"
 
-#include <gnutls/gnutls.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/base64.h"
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/text.h"
@@ -21,18 +21,6 @@ enum { ANSWER_MAX_BYTES = 64 << 10, WORDS_MAX_BYTES = 1024 };
 /* The helper's words for a text that nobody there can take; the only ones that mean something to the node. */
 #define NO_FIELD "no text field has the focus"
 
-CLEANUP_DEFINE(gnutls_data, unsigned char *, gnutls_free);
-
-static char *base64_text(const char *data, size_t size)
-{
-    gnutls_datum_t in = {(unsigned char *)(uintptr_t)data, (unsigned)size}, out;
-    if (gnutls_base64_encode2(&in, &out) < 0)
-        abort(); /* memory */
-    char *text = text_format("%.*s", (int)out.size, (const char *)out.data);
-    gnutls_free(out.data);
-    return text;
-}
-
 static char *exec_command(const char *const *arguments, const char *input, size_t input_size)
 {
     json_t *words = json_array();
@@ -41,7 +29,7 @@ static char *exec_command(const char *const *arguments, const char *input, size_
     CLEANUP_JSON json_t *command = json_pack("{s:s, s:{s:s, s:o, s:b}}", "execute", "guest-exec", "arguments",
                                              "path", HANDS_PATH, "arg", words, "capture-output", 1);
     if (input) {
-        CLEANUP_FREE char *text = base64_text(input, input_size);
+        CLEANUP_FREE char *text = base64_encode(input, input_size);
         json_object_set_new(json_object_get(command, "arguments"), "input-data", json_string(text));
     }
     return document_text(command);
@@ -74,16 +62,16 @@ static bool printable(const char *text)
 
 static int read_words(const char *encoded, size_t characters, struct hands_status *status, struct error *err)
 {
-    gnutls_datum_t in = {(unsigned char *)(uintptr_t)encoded, (unsigned)strlen(encoded)}, out = {0};
+    size_t size = 0;
     CLEANUP_JSON json_t *document = NULL;
     struct error reason = ERROR_INIT;
     const char *phrase = "";
     int64_t typed = 0;
-    bool good = in.size <= 2 * WORDS_MAX_BYTES && gnutls_base64_decode2(&in, &out) == 0;
-    CLEANUP(cleanup_gnutls_data) unsigned char *data = out.data;
-    good = good && out.size <= WORDS_MAX_BYTES &&
-           (document = document_parse((const char *)data, out.size, &reason)) &&
-           document_bool(document, "ok", &status->ok, &reason) == 0;
+    CLEANUP_FREE unsigned char *data =
+        strlen(encoded) <= 2 * WORDS_MAX_BYTES ? base64_decode(encoded, &size, &reason) : NULL;
+    bool good = data && size <= WORDS_MAX_BYTES &&
+                (document = document_parse((const char *)data, size, &reason)) &&
+                document_bool(document, "ok", &status->ok, &reason) == 0;
     if (good && !status->ok)
         good = document_maybe_integer(document, "typed", 0, (int64_t)characters, &typed, &reason) == 0 &&
                document_string(document, "error", &phrase, &reason) == 0 && printable(phrase);

@@ -1,10 +1,10 @@
 /* /v1/pairing, /v1/pair */
-#include <netinet/in.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/log.h"
+#include "base/loopback.h"
 #include "http/routes.h"
 
 /* By the socket alone: X-Forwarded-For and the like are what a stranger writes. */
@@ -12,17 +12,7 @@ static bool peer_is_loopback(const struct exchange *exchange)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-    if (!info || !info->client_addr)
-        return false;
-    if (info->client_addr->sa_family == AF_INET) {
-        const struct sockaddr_in *address = (const struct sockaddr_in *)(const void *)info->client_addr;
-        return ntohl(address->sin_addr.s_addr) >> 24 == 127;
-    }
-    if (info->client_addr->sa_family == AF_INET6) {
-        const struct sockaddr_in6 *address = (const struct sockaddr_in6 *)(const void *)info->client_addr;
-        return IN6_IS_ADDR_LOOPBACK(&address->sin6_addr);
-    }
-    return false;
+    return info && info->client_addr && loopback_peer(info->client_addr);
 }
 
 static int show_code(struct exchange *exchange, struct error *err)

@@ -358,16 +358,10 @@ static int open_store(const char *folder, DIR **store, struct error *err)
     return error_set_errno(err, ERROR_INTERNAL, errno, "cannot look into the folder %s", folder);
 }
 
-static void close_store(DIR **store)
-{
-    if (*store)
-        closedir(*store);
-}
-
 int golden_drop(const char *folder, const char *name, struct error *err)
 {
     CLEANUP_FREE char *document = path_of(folder, name, "json");
-    CLEANUP(close_store) DIR *store = NULL;
+    CLEANUP_FOLDER DIR *store = NULL;
     if (file_remove(document, err) < 0 || open_store(folder, &store, err) < 0)
         return -1;
     const struct dirent *entry;
@@ -392,7 +386,7 @@ static bool is_one_of(const char *name, const char *const keep[], size_t count)
 int golden_sweep(const char *folder, const char *prefix, const char *const keep[], size_t count,
                  struct error *err)
 {
-    CLEANUP(close_store) DIR *store = NULL;
+    CLEANUP_FOLDER DIR *store = NULL;
     if (open_store(folder, &store, err) < 0)
         return -1;
     const struct dirent *entry;

@@ -1,12 +1,12 @@
 /* Whether another user, QEMU's, could open a file: by owner and mode of every step of its path. */
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/text.h"
+#include "base/user.h"
 #include "image/image.h"
 
 static bool in_group(gid_t gid, const gid_t *groups, size_t count)
@@ -30,18 +30,9 @@ static unsigned bits_for(const struct stat *info, uid_t uid, const gid_t *groups
     return info->st_mode & 7;
 }
 
-static char *user_name(uid_t uid)
-{
-    char buffer[4096];
-    struct passwd entry, *found = NULL;
-    if (getpwuid_r(uid, &entry, buffer, sizeof buffer, &found) == 0 && found)
-        return text_format("%s (uid %u)", found->pw_name, (unsigned)uid);
-    return text_format("uid %u", (unsigned)uid);
-}
-
 static int refuse(const char *step, const struct stat *info, bool folder, uid_t uid, struct error *err)
 {
-    CLEANUP_FREE char *user = user_name(uid);
+    CLEANUP_FREE char *user = user_label(uid);
     const char *bit = folder ? "x" : "r";
     return error_set(err, ERROR_IMAGE,
                      "%s %s (mode %04o, owner uid %u) cannot be %s by QEMU's user %s: run chmod o+%s %s, or "

@@ -153,7 +153,7 @@ int berth_end(struct berth *berth, const char *id, enum lease_reason reason, str
         pthread_mutex_unlock(&berth->mutex);
         return late ? error_set(err, ERROR_ENDING,
                                 "the lease is being ended and its guest is not gone yet; ask again")
-                    : error_set(err, ERROR_NOT_FOUND, "there is no live lease of this id");
+                    : leases_no_such(err);
     }
     if (berth->state == BERTH_LEASED)
         stop_occupancy(berth, reason);

@@ -4,11 +4,6 @@
 
 #include "lease/berth.h"
 
-static bool may_reach(const struct journal_record *record, const struct pairing_grant *grant)
-{
-    return (grant->capabilities & CAPABILITY_OPERATOR) || strcmp(record->owner, grant->id) == 0;
-}
-
 int leases_no_such(struct error *err)
 {
     return error_set(err, ERROR_NOT_FOUND, "there is no live lease of this id");
@@ -21,7 +16,7 @@ struct berth *leases_lock(struct leases *leases, const char *id, const struct pa
         pthread_mutex_lock(&berth->mutex);
         if ((berth->state == BERTH_LEASED || berth->state == BERTH_ENDING) &&
             berth->record.state != JOURNAL_CREATING && strcmp(berth->record.id, id) == 0 &&
-            may_reach(&berth->record, grant))
+            pairing_grant_reaches(grant, berth->record.owner))
             return berth;
         pthread_mutex_unlock(&berth->mutex);
     }
@@ -35,7 +30,7 @@ static struct berth *lock_making(struct leases *leases, const char *id, const st
         struct berth *berth = &leases->berths[i];
         pthread_mutex_lock(&berth->mutex);
         if (berth->state == BERTH_PREPARING && strcmp(berth->record.id, id) == 0 &&
-            may_reach(&berth->record, grant))
+            pairing_grant_reaches(grant, berth->record.owner))
             return berth;
         pthread_mutex_unlock(&berth->mutex);
     }
@@ -73,7 +68,8 @@ size_t leases_list(struct leases *leases, const struct pairing_grant *grant, str
     size_t used = 0;
     for (size_t i = 0; i < leases->count && used < max; i++) {
         LOCK_SCOPE(&leases->berths[i].mutex);
-        if (leases->berths[i].state == BERTH_LEASED && may_reach(&leases->berths[i].record, grant))
+        if (leases->berths[i].state == BERTH_LEASED &&
+            pairing_grant_reaches(grant, leases->berths[i].record.owner))
             berth_describe(&leases->berths[i], &list[used++]);
     }
     return used;
@@ -104,7 +100,7 @@ int leases_history(struct leases *leases, const struct pairing_grant *grant, siz
     if (!documents)
         abort();
     for (size_t i = 0; i < found && used < max; i++)
-        if (may_reach(&records[i], grant))
+        if (pairing_grant_reaches(grant, records[i].owner))
             describe_record(&records[i], &documents[used++]);
     *list = documents;
     *count = used;
@@ -117,7 +113,7 @@ int leases_receipt(struct leases *leases, const char *id, const struct pairing_g
     struct journal_record record;
     if (journal_read(&leases->journal, id, &record, err) < 0)
         return -1;
-    if (!may_reach(&record, grant) || record.state != JOURNAL_ENDED)
+    if (!pairing_grant_reaches(grant, record.owner) || record.state != JOURNAL_ENDED)
         return error_set(err, ERROR_NOT_FOUND, "there is no ended lease of this id");
     journal_receipt(&record, receipt);
     return 0;

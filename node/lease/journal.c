@@ -84,7 +84,7 @@ static bool id_of(const char *name, char id[LEASE_ID_SIZE])
 static int read_folder(const struct journal *journal, enum journal_state from, enum journal_state to,
                        bool keep_broken, struct journal_record **records, size_t *count, struct error *err)
 {
-    DIR *folder = opendir(journal->folder);
+    CLEANUP_FOLDER DIR *folder = opendir(journal->folder);
     if (!folder)
         return error_set_errno(err, ERROR_INTERNAL, errno, "cannot list %s", journal->folder);
     struct dirent *entry;
@@ -101,7 +101,6 @@ static int read_folder(const struct journal *journal, enum journal_state from, e
             journal_append(records, count, &record);
         }
     }
-    closedir(folder);
     return 0;
 }
 

@@ -89,7 +89,7 @@ static int remove_files(struct leases *leases, struct error *err)
 {
     CLEANUP_FREE char *folder = file_join(leases->options.config->state_dir, "overlays");
     CLEANUP_FREE char *prefix = text_format("berth-%.8s-", leases->options.node_id);
-    DIR *dir = opendir(folder);
+    CLEANUP_FOLDER DIR *dir = opendir(folder);
     struct dirent *entry;
     int removed = 0;
     while (dir && removed == 0 && (entry = readdir(dir))) {
@@ -99,8 +99,6 @@ static int remove_files(struct leases *leases, struct error *err)
         if (!in_use(leases, path))
             removed = file_remove(path, err);
     }
-    if (dir)
-        closedir(dir);
     return removed;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bucket.h"
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/file.h"
@@ -30,9 +31,8 @@ struct pairing {
     struct pairing_entry *entries;
     size_t count;
     char code[CODE_SYMBOLS + 1];
-    int wrong;         /* tries against this code */
-    int tries_left;    /* of the bucket */
-    int64_t refill_ms; /* monotonic: when the bucket was last counted */
+    int wrong; /* tries against this code */
+    struct bucket tries;
 };
 
 static void new_code(struct pairing *pairing)
@@ -66,6 +66,12 @@ unsigned pairing_capability_from(const char *word)
     return 0;
 }
 
+bool pairing_grant_reaches(const struct pairing_grant *grant, const char *owner)
+{
+    return grant->capabilities & CAPABILITY_OPERATOR ||
+           (grant->capabilities & CAPABILITY_LEASE && strcmp(grant->id, owner) == 0);
+}
+
 static int decode_entry(const json_t *object, struct pairing_entry *entry, struct error *err)
 {
     const char *hash, *created;
@@ -85,7 +91,7 @@ static int decode_entry(const json_t *object, struct pairing_entry *entry, struc
     return 0;
 }
 
-static int load(struct pairing *pairing, struct error *err)
+static int load_file(struct pairing *pairing, struct error *err)
 {
     struct error reason = ERROR_INIT;
     CLEANUP_JSON json_t *document = document_read(pairing->path, FILE_MAX, &reason);
@@ -108,7 +114,7 @@ static int load(struct pairing *pairing, struct error *err)
     return 0;
 }
 
-static int save(const struct pairing *pairing, struct error *err)
+static int save_file(const struct pairing *pairing, struct error *err)
 {
     CLEANUP_JSON json_t *list = json_array();
     for (size_t i = 0; i < pairing->count; i++) {
@@ -148,9 +154,8 @@ struct pairing *pairing_open(const char *home, struct error *err)
     }
     pairing->path = file_join(home, "pairings.json");
     pthread_mutex_init(&pairing->mutex, NULL);
-    pairing->tries_left = TRIES_MAX;
-    pairing->refill_ms = clock_monotonic_ms();
-    if (load(pairing, &reason) < 0) {
+    pairing->tries = bucket_full(TRIES_MAX, TRY_REFILL_MS);
+    if (load_file(pairing, &reason) < 0) {
         if (reason.code != ERROR_BAD_REQUEST && reason.code != ERROR_TOO_LARGE) {
             *err = reason;
             pairing_close(pairing);
@@ -177,19 +182,6 @@ void pairing_code(struct pairing *pairing, char code[PAIRING_CODE_SIZE])
     snprintf(code, PAIRING_CODE_SIZE, "%.4s-%.4s", pairing->code, pairing->code + 4);
 }
 
-/* With the mutex held. */
-static bool may_try(struct pairing *pairing)
-{
-    int64_t now = clock_monotonic_ms();
-    int64_t earned = (now - pairing->refill_ms) / TRY_REFILL_MS;
-    if (earned > 0) {
-        pairing->refill_ms += earned * TRY_REFILL_MS;
-        pairing->tries_left =
-            pairing->tries_left + earned > TRIES_MAX ? TRIES_MAX : pairing->tries_left + (int)earned;
-    }
-    return pairing->tries_left > 0;
-}
-
 /* With the mutex held. The symbols of `given`, upper case and without dashes, against the code. */
 static bool code_fits(const struct pairing *pairing, const char *given)
 {
@@ -206,7 +198,7 @@ static bool code_fits(const struct pairing *pairing, const char *given)
 }
 
 /* With the mutex held. */
-static int append(struct pairing *pairing, const struct pairing_entry *entry, struct error *err)
+static int append_entry(struct pairing *pairing, const struct pairing_entry *entry, struct error *err)
 {
     if (pairing->count >= PAIRINGS_MAX)
         return error_set(err, ERROR_INTERNAL, "there are %d pairings already; remove old ones from %s",
@@ -216,7 +208,7 @@ static int append(struct pairing *pairing, const struct pairing_entry *entry, st
         return error_set(err, ERROR_INTERNAL, "cannot keep the pairing: out of memory");
     pairing->entries = larger;
     pairing->entries[pairing->count++] = *entry;
-    if (save(pairing, err) == 0)
+    if (save_file(pairing, err) == 0)
         return 0;
     pairing->count--;
     return -1;
@@ -226,11 +218,11 @@ int pairing_pair(struct pairing *pairing, const char *code, unsigned capabilitie
                  char token[PAIRING_TOKEN_SIZE], struct error *err)
 {
     LOCK_SCOPE(&pairing->mutex);
-    if (!may_try(pairing))
+    if (!bucket_holds(&pairing->tries))
         return error_set(err, ERROR_SLOW_DOWN,
                          "too many wrong pairing codes; wait a minute and read the code again");
     if (!code_fits(pairing, code)) {
-        pairing->tries_left--;
+        bucket_take(&pairing->tries);
         if (++pairing->wrong >= TRIES_MAX)
             new_code(pairing);
         return error_set(
@@ -241,7 +233,7 @@ int pairing_pair(struct pairing *pairing, const char *code, unsigned capabilitie
     char fresh[PAIRING_TOKEN_SIZE];
     random_hex(fresh, 32);
     digest_buffer(fresh, 64, entry.grant.id);
-    if (append(pairing, &entry, err) < 0)
+    if (append_entry(pairing, &entry, err) < 0)
         return -1;
     new_code(pairing);
     memcpy(token, fresh, sizeof fresh);
@@ -308,7 +300,7 @@ int pairing_revoke(struct pairing *pairing, const char *prefix, struct pairing_g
     size_t after = pairing->count - index - 1;
     memmove(&pairing->entries[index], &pairing->entries[index + 1], after * sizeof entry);
     pairing->count--;
-    if (save(pairing, err) < 0) {
+    if (save_file(pairing, err) < 0) {
         memmove(&pairing->entries[index + 1], &pairing->entries[index], after * sizeof entry);
         pairing->entries[index] = entry;
         pairing->count++;

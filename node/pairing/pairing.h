@@ -30,6 +30,12 @@ struct pairing_grant {
     unsigned capabilities;
 };
 
+/*
+ * Whether a grant reaches what another made (owner: the id of that grant): with the operator capability all,
+ * with lease alone its own.
+ */
+bool pairing_grant_reaches(const struct pairing_grant *grant, const char *owner);
+
 struct pairing; /* opaque */
 
 /*

@@ -51,7 +51,7 @@ static const char *type_of(const char *name)
 static void walk(struct assets *assets, const char *below, int depth)
 {
     CLEANUP_FREE char *path = below[0] ? file_join(assets->folder, below) : text_copy(assets->folder);
-    DIR *dir = depth < DEPTH_MAX ? opendir(path) : NULL;
+    CLEANUP_FOLDER DIR *dir = depth < DEPTH_MAX ? opendir(path) : NULL;
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
         struct stat info;
@@ -66,8 +66,6 @@ static void walk(struct assets *assets, const char *below, int depth)
         if (S_ISREG(info.st_mode) && type && assets->count < FILES_MAX)
             assets->list[assets->count++] = (struct asset){TAKE(name), type};
     }
-    if (dir)
-        closedir(dir);
 }
 
 struct assets *assets_open(const char *folder)

@@ -45,10 +45,7 @@ static const struct caller *caller_of(const struct exchange *exchange)
 static bool by_token(struct view *view, const char *text, struct caller *caller)
 {
     struct pairing_grant grant;
-    if (!pairing_check(view->options.pairing, text, &grant))
-        return false;
-    if (!(grant.capabilities & CAPABILITY_OPERATOR) &&
-        !(grant.capabilities & CAPABILITY_LEASE && strcmp(grant.id, view->owner) == 0))
+    if (!pairing_check(view->options.pairing, text, &grant) || !pairing_grant_reaches(&grant, view->owner))
         return false;
     caller->pass.mode = VIEW_CONTROL;
     memcpy(caller->pass.grant, grant.id, sizeof caller->pass.grant);

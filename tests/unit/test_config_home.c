@@ -1,4 +1,4 @@
-/* $BERTHOS_HOME, which addresses are loopback, and the words of node.toml's values. */
+/* $BERTHOS_HOME, and the words of node.toml's values. */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "config/config.h"
+#include "config/home.h"
 
 static char home[64];
 
@@ -40,21 +41,6 @@ static void test_words(void **state)
     assert_string_equal(config_accel_word(ACCEL_TCG), "tcg");
     assert_string_equal(config_warm_word(WARM_DISK), "disk");
     assert_string_equal(config_warm_word((enum config_warm)99), "unknown");
-}
-
-static void test_loopback(void **state)
-{
-    (void)state;
-    static const char *const inside[] = {"127.0.0.1", "127.255.255.254", "::1", "0:0:0:0:0:0:0:1"};
-    static const char *const outside[] = {
-        "0.0.0.0", "128.0.0.1",  "10.0.0.1",         "::",    "localhost",   "",
-        "127.1",   "127.0.0.1 ", "::ffff:127.0.0.1", "[::1]", "127.0.0.1:80"};
-    for (size_t i = 0; i < sizeof inside / sizeof inside[0]; i++)
-        if (!config_bind_is_loopback(inside[i]))
-            fail_msg("%s is loopback", inside[i]);
-    for (size_t i = 0; i < sizeof outside / sizeof outside[0]; i++)
-        if (config_bind_is_loopback(outside[i]))
-            fail_msg("%s is not loopback", outside[i]);
 }
 
 static void test_where_home_is(void **state)
@@ -103,7 +89,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
-        cmocka_unit_test(test_loopback),
         cmocka_unit_test(test_where_home_is),
         cmocka_unit_test_setup_teardown(test_home_is_ours_alone, make_home, remove_home),
     };

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "config/home.h"
 #include "config/settings.h"
 #include "doctor/doctor.h"
 #include "doctor/simulate.h"

@@ -132,8 +132,6 @@ class Api:
         connection = http.client.HTTPConnection(self.host, self.port, timeout=self.seconds)
         try:
             fields = dict(headers or {})
-            if self.host not in ("127.0.0.1", "localhost", "::1"):
-                fields.setdefault("Host", "localhost")  # the node takes three names (CONTRACT.md section 3)
             token = self.token if token == "" else token
             if token is not None:
                 fields.setdefault("Authorization", "Bearer " + token)

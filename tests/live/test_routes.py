@@ -3,7 +3,10 @@
 No guest is started here. CASES.md has no number for most of this: it is what the market's client leans on.
 """
 
+import json
+import subprocess
 import time
+import unittest
 
 import berthos_live as live
 
@@ -136,6 +139,25 @@ class Refusals(live.LiveTest):
         self.assertEqual(lessee.get("/v1/leases").status, 200)
 
 
+class OtherAddress(unittest.TestCase):
+    """A node on another loopback address answers under that address. CASES.md 33."""
+
+    def test_curl_and_berth(self):
+        node = live.Node(bind="127.0.0.9")
+        self.addCleanup(node.clean_up)
+        node.start(host="127.0.0.9")
+        url = "http://127.0.0.9:%d" % node.port
+        curl = subprocess.run(["curl", "-sS", "--noproxy", "*", url + "/health"], capture_output=True, text=True, timeout=30)
+        self.assertIs(json.loads(curl.stdout)["ok"], True, curl.stderr)
+        for arguments in (("pair", "--url", url), ("leases",), ("park",)):
+            done = node.berth(*arguments)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(node.api.get("/health", headers={"Origin": url}).status, 200)
+        self.assertEqual(node.api.get("/health", headers={"Origin": "http://127.0.0.1:%d" % node.port}).status, 403)
+        self.assertEqual(node.api.get("/health", headers={"Host": "evil.example"}).status, 403)
+        self.assertEqual(node.stop(), 0)
+
+
 class Browsers(live.LiveTest):
     """DNS rebinding and pages of other sites."""
 
@@ -147,13 +169,13 @@ class Browsers(live.LiveTest):
     def test_loopback_names(self):
         port = b"%d" % self.node.port
         for value in (b"127.0.0.1:" + port, b"127.0.0.1", b"localhost", b"LOCALHOST:" + port, b"[::1]:" + port, b"[::1]",
-                      b"localhost:1", b"127.0.0.1:65535"):
+                      b"localhost:1", b"127.0.0.1:65535", b"127.0.0.9:" + port, b"127.255.255.254"):
             with self.subTest(host=value):
                 self.assertEqual(self.host(value), 200)
 
     def test_other_names(self):
         for value in (b"evil.example", b"127.0.0.1.evil.example", b"localhost.evil.example", b"evil.example:7432",
-                      b"127.0.0.1@evil.example", b"127.0.0.2.nip.io", b"[::2]", b"0.0.0.0", b"::1", b"", b"localhost:",
+                      b"127.0.0.1@evil.example", b"127.0.0.2.nip.io", b"127.0.0.9.", b"127.9", b"[127.0.0.1]", b"[::2]", b"0.0.0.0", b"::1", b"", b"localhost:",
                       b"localhost:x", b"127.0.0.1:7432:1", b"127.0.0.1 evil", b"[::1]evil", b"localhost/evil"):
             with self.subTest(host=value):
                 self.assertIn(self.host(value), (400, 403))

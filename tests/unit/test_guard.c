@@ -15,13 +15,28 @@ static int check(const char *host, const char *origin, const char *site)
 static void hosts(void **state)
 {
     (void)state;
-    static const char *const good[] = {"127.0.0.1",   "127.0.0.1:7432", "localhost",
-                                       "LocalHost:1", "[::1]",          "[::1]:80"};
-    static const char *const bad[] = {
-        NULL,          "",           "evil.example",    "127.0.0.1.evil.example",
-        "localhost.",  "localhost:", "localhost:70000", "127.0.0.1:80:80",
-        "127.0.0.1 x", "::1",        "127.0.0.2",       "localhost@evil.example",
-        "[::1].evil",  "0.0.0.0",    "127.0.0.1:-1",    "localhostx"};
+    static const char *const good[] = {"127.0.0.1", "127.0.0.1:7432", "localhost",      "LocalHost:1",
+                                       "[::1]",     "[::1]:80",       "127.0.0.9:7432", "127.255.255.254"};
+    static const char *const bad[] = {NULL,
+                                      "",
+                                      "evil.example",
+                                      "127.0.0.1.evil.example",
+                                      "localhost.",
+                                      "localhost:",
+                                      "localhost:70000",
+                                      "127.0.0.1:80:80",
+                                      "127.0.0.1 x",
+                                      "::1",
+                                      "127.0.0.2.",
+                                      "localhost@evil.example",
+                                      "[::1].evil",
+                                      "127.0.0.9.evil.example",
+                                      "127.0.0.9:80/",
+                                      "127.9",
+                                      "[::2]",
+                                      "0.0.0.0",
+                                      "127.0.0.1:-1",
+                                      "localhostx"};
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         assert_int_equal(check(good[i], NULL, NULL), 0);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/document.h"
+#include "base/member.h"
 #include "base/text.h"
 #include "protocol/action.h"
 
@@ -17,46 +18,23 @@ static const struct picture_request plain_request = {.format = PICTURE_PNG,
                                                      .settle_ms = -1,
                                                      .timeout_ms = LOOK_TIMEOUT_MS};
 
-/* The whole numbers of a picture request: one list for the query and for the body. */
-struct number {
-    const char *name;
-    int64_t min, max;
-    size_t offset, size;
+static const char *const format_words[] = {"png", "jpeg", NULL}; /* enum picture_format */
+
+/* What a picture request says, beside its region: one table for the query and for the body. */
+#define AT(member) MEMBER_AT(struct picture_request, member)
+static const struct member members[] = {
+    {"quality", MEMBER_INTEGER, AT(quality), .min = 1, .max = 100},
+    {"max_edge", MEMBER_INTEGER, AT(max_edge), .min = 1, .max = EDGE_MAX},
+    {"settle_ms", MEMBER_INTEGER, AT(settle_ms), .min = 0, .max = LOOK_TIMEOUT_MAX_MS},
+    {"timeout_ms", MEMBER_INTEGER, AT(timeout_ms), .min = 1, .max = LOOK_TIMEOUT_MAX_MS},
+    {"format", MEMBER_WORD, AT(format), .words = format_words, .allowed = "png or jpeg"},
 };
-#define NUMBER(name, min, max, member)                                                                       \
-    {                                                                                                        \
-        name, min, max, offsetof(struct picture_request, member),                                            \
-            sizeof(((struct picture_request *)NULL)->member)                                                 \
-    }
-static const struct number numbers[] = {
-    NUMBER("quality", 1, 100, quality),
-    NUMBER("max_edge", 1, EDGE_MAX, max_edge),
-    NUMBER("settle_ms", 0, LOOK_TIMEOUT_MAX_MS, settle_ms),
-    NUMBER("timeout_ms", 1, LOOK_TIMEOUT_MAX_MS, timeout_ms),
-};
-enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
+enum { MEMBERS = sizeof members / sizeof members[0] };
 
-static void store(struct picture_request *request, const struct number *number, int64_t value)
+static int refuse_member(const struct member *member, struct error *err)
 {
-    char *slot = (char *)request + number->offset;
-    if (number->size == sizeof value)
-        memcpy(slot, &value, sizeof value);
-    else
-        memcpy(slot, &(int32_t){(int32_t)value}, sizeof(int32_t));
-}
-
-static int refuse_number(const struct number *number, struct error *err)
-{
-    return error_set(err, ERROR_BAD_REQUEST, "\"%s\" must be a whole number from %" PRId64 " to %" PRId64,
-                     number->name, number->min, number->max);
-}
-
-static int read_format(const char *word, struct picture_request *request, struct error *err)
-{
-    if (strcmp(word, "png") != 0 && strcmp(word, "jpeg") != 0)
-        return error_set(err, ERROR_BAD_REQUEST, "\"format\" must be png or jpeg");
-    request->format = word[0] == 'j' ? PICTURE_JPEG : PICTURE_PNG;
-    return 0;
+    CLEANUP_FREE char *allowed = member_allowed(member);
+    return error_set(err, ERROR_BAD_REQUEST, "\"%s\" must be %s", member->name, allowed);
 }
 
 static int set_region(struct picture_request *request, const int64_t values[4], struct error *err)
@@ -102,18 +80,13 @@ static int read_query(const struct exchange *exchange, struct picture_request *r
     *request = plain_request;
     if (exchange_arguments(exchange, known, err) < 0)
         return -1;
-    for (int i = 0; i < NUMBERS; i++) {
-        const char *text = exchange_argument(exchange, numbers[i].name);
-        int64_t value;
-        if (text && !text_to_integer(text, numbers[i].min, numbers[i].max, &value))
-            return refuse_number(&numbers[i], err);
-        if (text)
-            store(request, &numbers[i], value);
+    for (int i = 0; i < MEMBERS; i++) {
+        const char *text = exchange_argument(exchange, members[i].name);
+        if (text && !member_parse(&members[i], text, request))
+            return refuse_member(&members[i], err);
     }
-    const char *format = exchange_argument(exchange, "format");
     const char *region = exchange_argument(exchange, "region");
-    if ((format && read_format(format, request, err) < 0) ||
-        (region && read_region(region, request, err) < 0))
+    if (region && read_region(region, request, err) < 0)
         return -1;
     request->known_etag = exchange_header(exchange, MHD_HTTP_HEADER_IF_NONE_MATCH);
     return 0;
@@ -200,20 +173,14 @@ static int decode_picture(const json_t *object, struct picture_request *request,
     static const char *const fields[] = {"format",    "quality",    "region", "max_edge",
                                          "settle_ms", "timeout_ms", NULL};
     const json_t *region = json_object_get(object, "region");
-    const json_t *format = json_object_get(object, "format");
     *request = plain_request;
     if (document_keys(object, fields, err) < 0)
         return -1;
-    for (int i = 0; i < NUMBERS; i++) {
-        const json_t *value = json_object_get(object, numbers[i].name);
-        if (value && (!json_is_integer(value) || json_integer_value(value) < numbers[i].min ||
-                      json_integer_value(value) > numbers[i].max))
-            return refuse_number(&numbers[i], err);
-        if (value)
-            store(request, &numbers[i], json_integer_value(value));
+    for (int i = 0; i < MEMBERS; i++) {
+        const json_t *value = json_object_get(object, members[i].name);
+        if (value && !member_decode(&members[i], value, request))
+            return refuse_member(&members[i], err);
     }
-    if (format && read_format(json_is_string(format) ? json_string_value(format) : "", request, err) < 0)
-        return -1;
     if (!region)
         return 0;
     int64_t values[4];

@@ -41,7 +41,7 @@ struct image {
     uint32_t display_width, display_height; /* pixels */
     char *created;                          /* RFC 3339 */
     bool test_only;                         /* made for tests; public intent refuses it */
-    bool input_helper;                      /* the guest has "hands" (guest/hands.h) */
+    bool input_helper;                      /* the guest has the helper (guest/helper.h) */
     json_t *manifest;                       /* the whole document, for `image inspect`. Owned */
 };
 

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "guest/guest.h"
-#include "guest/hands.h"
+#include "guest/helper.h"
 #include "lease/berth.h"
 
 enum { STATE_TIMEOUT_MS = 5000 };
@@ -62,22 +62,22 @@ static int type(void *context, const char *text, size_t size, const struct cance
                 int64_t deadline_ms, size_t *typed, struct error *err)
 {
     struct guest guest = berth_guest_now(context);
-    return guest_hands_type(&guest, text, size, is_cancelled, (void *)(uintptr_t)cancel, deadline_ms, typed,
-                            err);
+    return guest_helper_type(&guest, text, size, is_cancelled, (void *)(uintptr_t)cancel, deadline_ms, typed,
+                             err);
 }
 
 static int click(void *context, struct action_point at, enum action_button button, int count,
                  int64_t deadline_ms, struct error *err)
 {
     struct guest guest = berth_guest_now(context);
-    return guest_hands_click(&guest, (uint32_t)at.x, (uint32_t)at.y,
-                             button == BUTTON_BACK ? HANDS_BACK : HANDS_FORWARD, count, deadline_ms, err);
+    return guest_helper_click(&guest, (uint32_t)at.x, (uint32_t)at.y,
+                              button == BUTTON_BACK ? HELPER_BACK : HELPER_FORWARD, count, deadline_ms, err);
 }
 
 static int scroll(void *context, struct action_point at, int32_t dx, int64_t deadline_ms, struct error *err)
 {
     struct guest guest = berth_guest_now(context);
-    return guest_hands_scroll(&guest, (uint32_t)at.x, (uint32_t)at.y, dx, deadline_ms, err);
+    return guest_helper_scroll(&guest, (uint32_t)at.x, (uint32_t)at.y, dx, deadline_ms, err);
 }
 
 struct display_helper berth_assist(struct berth *berth, bool helper)

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "guest/guest.h"
-#include "guest/hands.h"
+#include "guest/helper.h"
 #include "image/golden.h"
 #include "image/overlay.h"
 #include "lease/berth.h"
@@ -106,7 +106,7 @@ static int wait_usable(struct berth *berth, const struct image *image, struct be
     if (!guest->display || guest_agent_wait(&berth->guest, deadline_ms, err) < 0)
         return -1;
     /* its programs go on with the generators they were saved with, as every guest of this state would */
-    if (image->input_helper && guest_renew(&berth->guest, deadline_ms, err) < 0)
+    if (image->input_helper && guest_helper_renew(&berth->guest, deadline_ms, err) < 0)
         return error_prefix(err, "the restored guest cannot be made one of its own");
     CLEANUP_FRAME struct frame *fresh =
         display_wait_drawn(guest->display, image->display_width, image->display_height, deadline_ms, err);

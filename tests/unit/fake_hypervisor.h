@@ -20,7 +20,7 @@
 #include "doctor/warm.h"
 #include "fake_rfb.h"
 #include "guest/guest.h"
-#include "guest/hands.h"
+#include "guest/helper.h"
 #include "image/image.h"
 #include "image/overlay.h"
 
@@ -278,7 +278,7 @@ int guest_set_clock(const struct guest *guest, int64_t timeout_ms, struct error 
     return guest_agent_ping(guest, timeout_ms, err);
 }
 
-int guest_renew(const struct guest *guest, int64_t deadline_ms, struct error *err)
+int guest_helper_renew(const struct guest *guest, int64_t deadline_ms, struct error *err)
 {
     return guest_agent_ping(guest, clock_left_ms(deadline_ms), err);
 }
@@ -364,23 +364,23 @@ void guest_watch(struct hypervisor *hypervisor, const struct guest_watcher *watc
     fake_host.watcher = watcher ? *watcher : (struct guest_watcher){0};
 }
 
-int guest_hands_type(const struct guest *guest, const char *text, size_t size, hands_cancelled *cancelled,
-                     void *context, int64_t deadline_ms, size_t *typed, struct error *err)
+int guest_helper_type(const struct guest *guest, const char *text, size_t size, helper_cancelled *cancelled,
+                      void *context, int64_t deadline_ms, size_t *typed, struct error *err)
 {
     (void)guest, (void)text, (void)cancelled, (void)context, (void)deadline_ms, (void)err;
     *typed = size;
     return 0;
 }
 
-int guest_hands_click(const struct guest *guest, uint32_t x, uint32_t y, enum hands_button button, int count,
-                      int64_t deadline_ms, struct error *err)
+int guest_helper_click(const struct guest *guest, uint32_t x, uint32_t y, enum helper_button button,
+                       int count, int64_t deadline_ms, struct error *err)
 {
     (void)guest, (void)x, (void)y, (void)button, (void)count, (void)deadline_ms, (void)err;
     return 0;
 }
 
-int guest_hands_scroll(const struct guest *guest, uint32_t x, uint32_t y, int dx, int64_t deadline_ms,
-                       struct error *err)
+int guest_helper_scroll(const struct guest *guest, uint32_t x, uint32_t y, int dx, int64_t deadline_ms,
+                        struct error *err)
 {
     (void)guest, (void)x, (void)y, (void)dx, (void)deadline_ms, (void)err;
     return 0;

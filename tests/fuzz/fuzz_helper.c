@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/hands_run.h"
+#include "guest/helper_run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -12,13 +12,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     enum { CHARACTERS = 100 };
     struct error err = ERROR_INIT;
-    struct hands_status status;
+    struct helper_status status;
     char *answer = malloc(size + 1);
     if (!answer)
         abort();
     memcpy(answer, data, size);
     answer[size] = '\0';
-    if (hands_read_status(answer, CHARACTERS, &status, &err) == 0) {
+    if (helper_read_status(answer, CHARACTERS, &status, &err) == 0) {
         if (status.typed > CHARACTERS || (status.exited && !status.ok && !status.phrase[0]))
             abort();
         for (const char *at = status.phrase; *at; at++)

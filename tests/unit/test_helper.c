@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/text.h"
-#include "guest/hands_run.h"
+#include "guest/helper_run.h"
 
 /* A guest whose helper ends after some looks with some words. */
 struct fake_guest {
@@ -50,7 +50,7 @@ static void take_input(struct fake_guest *guest, const json_t *arguments)
 static char *started(struct fake_guest *guest, const json_t *arguments)
 {
     const json_t *words = json_object_get(arguments, "arg");
-    assert_string_equal(json_string_value(json_object_get(arguments, "path")), HANDS_PATH);
+    assert_string_equal(json_string_value(json_object_get(arguments, "path")), HELPER_PATH);
     assert_true(json_is_true(json_object_get(arguments, "capture-output")));
     if (strcmp(json_string_value(json_array_get(words, 0)), "release") == 0) {
         guest->releases++;
@@ -107,17 +107,17 @@ static bool at_third_look(void *context)
 
 static const char *const type[] = {"type", NULL};
 
-static int enter(struct fake_guest *guest, const char *text, hands_cancelled *cancelled, int64_t timeout_ms,
+static int enter(struct fake_guest *guest, const char *text, helper_cancelled *cancelled, int64_t timeout_ms,
                  size_t *typed, struct error *err)
 {
-    struct hands_run run = {.arguments = type,
-                            .input = text,
-                            .input_size = strlen(text),
-                            .characters = strlen(text),
-                            .cancelled = cancelled,
-                            .context = guest,
-                            .deadline_ms = clock_deadline(timeout_ms)};
-    return hands_run(answer, guest, &run, typed, err);
+    struct helper_run run = {.arguments = type,
+                             .input = text,
+                             .input_size = strlen(text),
+                             .characters = strlen(text),
+                             .cancelled = cancelled,
+                             .context = guest,
+                             .deadline_ms = clock_deadline(timeout_ms)};
+    return helper_run(answer, guest, &run, typed, err);
 }
 
 static void test_text_is_entered(void **state)
@@ -140,13 +140,13 @@ static void test_long_text_in_one_piece(void **state)
     (void)state;
     struct fake_guest guest = {.words = "{\"ok\":true}"};
     struct error err = ERROR_INIT;
-    CLEANUP_FREE char *text = calloc(1, HANDS_TEXT_MAX_BYTES + 1);
-    for (size_t i = 0; i < HANDS_TEXT_MAX_BYTES; i++)
+    CLEANUP_FREE char *text = calloc(1, HELPER_TEXT_MAX_BYTES + 1);
+    for (size_t i = 0; i < HELPER_TEXT_MAX_BYTES; i++)
         text[i] = (char)('!' + i % 90);
     size_t typed;
     assert_int_equal(enter(&guest, text, NULL, 5000, &typed, &err), 0);
-    assert_int_equal(guest.input_size, HANDS_TEXT_MAX_BYTES);
-    assert_memory_equal(guest.input, text, HANDS_TEXT_MAX_BYTES);
+    assert_int_equal(guest.input_size, HELPER_TEXT_MAX_BYTES);
+    assert_memory_equal(guest.input, text, HELPER_TEXT_MAX_BYTES);
     free(guest.input);
 }
 
@@ -197,7 +197,7 @@ static void test_strange_agents(void **state)
         "{\"return\":{\"exited\":true,\"out-data\":\"%%%%\"}}",
         "{\"return\":{\"exited\":true,\"signal\":9}}",
     };
-    struct hands_status status;
+    struct helper_status status;
     for (size_t i = 0; i < sizeof statuses / sizeof statuses[0]; i++) {
         struct fake_guest guest = {.status = statuses[i]};
         struct error err = ERROR_INIT;
@@ -212,7 +212,7 @@ static void test_strange_agents(void **state)
     memset(large, ' ', 199999);
     large[199999] = '\0';
     memcpy(large, "{\"return\":{\"exited\":false}}", 27);
-    assert_int_equal(hands_read_status(large, 1, &status, &err), -1);
+    assert_int_equal(helper_read_status(large, 1, &status, &err), -1);
 
     static const char *const starts[] = {"", "{\"return\":{}}", "{\"return\":{\"pid\":0}}",
                                          "{\"return\":{\"pid\":\"7\"}}"};
@@ -290,24 +290,24 @@ static void test_bounds(void **state)
     CLEANUP_HYPERVISOR struct hypervisor *hypervisor = hypervisor_new("test:///default", &err);
     struct guest guest = guest_any_run(hypervisor, "6695eb01-f6a4-8304-79aa-97f2502e193f");
     size_t typed = 1;
-    assert_int_equal(guest_hands_type(&guest, "", 0, NULL, NULL, CLOCK_NEVER, &typed, &err), -1);
+    assert_int_equal(guest_helper_type(&guest, "", 0, NULL, NULL, CLOCK_NEVER, &typed, &err), -1);
     assert_int_equal(err.code, ERROR_BAD_REQUEST);
     assert_int_equal(typed, 0);
     static const char *const wrong[] = {"\xff", "a\xc3", "\xed\xa0\x80"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         err = (struct error)ERROR_INIT;
         assert_int_equal(
-            guest_hands_type(&guest, wrong[i], strlen(wrong[i]), NULL, NULL, CLOCK_NEVER, &typed, &err), -1);
+            guest_helper_type(&guest, wrong[i], strlen(wrong[i]), NULL, NULL, CLOCK_NEVER, &typed, &err), -1);
         assert_int_equal(err.code, ERROR_BAD_REQUEST);
     }
     static const int counts[] = {0, 4, -1};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         err = (struct error)ERROR_INIT;
-        assert_int_equal(guest_hands_click(&guest, 1, 1, HANDS_BACK, counts[i], CLOCK_NEVER, &err), -1);
+        assert_int_equal(guest_helper_click(&guest, 1, 1, HELPER_BACK, counts[i], CLOCK_NEVER, &err), -1);
         assert_int_equal(err.code, ERROR_BAD_REQUEST);
     }
     err = (struct error)ERROR_INIT;
-    assert_int_equal(guest_hands_scroll(&guest, 1, 1, -101, CLOCK_NEVER, &err), -1);
+    assert_int_equal(guest_helper_scroll(&guest, 1, 1, -101, CLOCK_NEVER, &err), -1);
     assert_int_equal(err.code, ERROR_BAD_REQUEST);
 }
 

@@ -2,10 +2,10 @@
  * One run of the in-guest helper: guest-exec, then guest-exec-status until it has ended.
  *
  * The first looks come after a millisecond or two, because most runs are short; the pauses grow, because each
- * look takes the guest some milliseconds away. A run that is given up is told so by `hands release` and
+ * look takes the guest some milliseconds away. A run that is given up is told so by the verb "release" and
  * watched a little longer: only its own last words say how much of a text arrived.
  */
-#include "guest/hands_run.h"
+#include "guest/helper_run.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ static char *exec_command(const char *const *arguments, const char *input, size_
     for (size_t i = 0; arguments[i]; i++)
         json_array_append_new(words, json_string(arguments[i]));
     CLEANUP_JSON json_t *command = json_pack("{s:s, s:{s:s, s:o, s:b}}", "execute", "guest-exec", "arguments",
-                                             "path", HANDS_PATH, "arg", words, "capture-output", 1);
+                                             "path", HELPER_PATH, "arg", words, "capture-output", 1);
     if (input) {
         CLEANUP_FREE char *text = base64_encode(input, input_size);
         json_object_set_new(json_object_get(command, "arguments"), "input-data", json_string(text));
@@ -60,7 +60,7 @@ static bool printable(const char *text)
     return length > 0;
 }
 
-static int read_words(const char *encoded, size_t characters, struct hands_status *status, struct error *err)
+static int read_words(const char *encoded, size_t characters, struct helper_status *status, struct error *err)
 {
     size_t size = 0;
     CLEANUP_JSON json_t *document = NULL;
@@ -82,13 +82,13 @@ static int read_words(const char *encoded, size_t characters, struct hands_statu
     return 0;
 }
 
-int hands_read_status(const char *answer, size_t characters, struct hands_status *status, struct error *err)
+int helper_read_status(const char *answer, size_t characters, struct helper_status *status, struct error *err)
 {
     CLEANUP_JSON json_t *document = NULL;
     struct error reason = ERROR_INIT;
     const char *words = "";
     json_t *object = returned(answer, &document, err);
-    *status = (struct hands_status){0};
+    *status = (struct helper_status){0};
     if (!object)
         return -1;
     if (document_bool(object, "exited", &status->exited, &reason) < 0)
@@ -104,7 +104,7 @@ int hands_read_status(const char *answer, size_t characters, struct hands_status
 }
 
 /* Starts the helper. Its process in the guest, or -1. */
-static int64_t start(hands_ask *ask, void *agent, const char *const *arguments, const char *input,
+static int64_t start(helper_ask *ask, void *agent, const char *const *arguments, const char *input,
                      size_t input_size, int64_t timeout_ms, struct error *err)
 {
     CLEANUP_FREE char *command = exec_command(arguments, input, input_size);
@@ -122,14 +122,14 @@ static int64_t start(hands_ask *ask, void *agent, const char *const *arguments, 
     return pid;
 }
 
-static int look(hands_ask *ask, void *agent, int64_t pid, size_t characters, int64_t timeout_ms,
-                struct hands_status *status, struct error *err)
+static int look(helper_ask *ask, void *agent, int64_t pid, size_t characters, int64_t timeout_ms,
+                struct helper_status *status, struct error *err)
 {
     CLEANUP_JSON json_t *command =
         json_pack("{s:s, s:{s:I}}", "execute", "guest-exec-status", "arguments", "pid", (json_int_t)pid);
     CLEANUP_FREE char *text = document_text(command);
     CLEANUP_FREE char *answer = ask(agent, text, timeout_ms, err);
-    return answer ? hands_read_status(answer, characters, status, err) : -1;
+    return answer ? helper_read_status(answer, characters, status, err) : -1;
 }
 
 static int64_t patience(int64_t deadline_ms)
@@ -139,8 +139,8 @@ static int64_t patience(int64_t deadline_ms)
 }
 
 /* Looks until the helper has ended, the deadline has passed or the caller gives up; status->exited tells. */
-static int follow(hands_ask *ask, void *agent, int64_t pid, const struct hands_run *run, int64_t deadline_ms,
-                  bool may_cancel, struct hands_status *status, struct error *err)
+static int follow(helper_ask *ask, void *agent, int64_t pid, const struct helper_run *run,
+                  int64_t deadline_ms, bool may_cancel, struct helper_status *status, struct error *err)
 {
     for (int64_t pause_ms = FIRST_PAUSE_MS;;
          pause_ms = 2 * pause_ms < LAST_PAUSE_MS ? 2 * pause_ms : LAST_PAUSE_MS) {
@@ -154,16 +154,16 @@ static int follow(hands_ask *ask, void *agent, int64_t pid, const struct hands_r
 }
 
 /* Has the helper give up what it does and lift what it holds; what comes of it is not waited for. */
-static void release(hands_ask *ask, void *agent)
+static void release(helper_ask *ask, void *agent)
 {
     static const char *const arguments[] = {"release", NULL};
     struct error ignored = ERROR_INIT;
     start(ask, agent, arguments, NULL, 0, RELEASE_MS, &ignored);
 }
 
-int hands_run(hands_ask *ask, void *agent, const struct hands_run *run, size_t *typed, struct error *err)
+int helper_run(helper_ask *ask, void *agent, const struct helper_run *run, size_t *typed, struct error *err)
 {
-    struct hands_status status = {0};
+    struct helper_status status = {0};
     *typed = 0;
     int64_t pid =
         start(ask, agent, run->arguments, run->input, run->input_size, patience(run->deadline_ms), err);

@@ -1,11 +1,11 @@
-#include "guest/hands.h"
+#include "guest/helper.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "base/text.h"
 #include "guest/guest.h"
-#include "guest/hands_run.h"
+#include "guest/helper_run.h"
 
 enum { CLICKS_MAX = 3, NOTCHES_MAX = 100 };
 
@@ -14,10 +14,10 @@ static char *ask(void *context, const char *command, int64_t timeout_ms, struct 
     return guest_agent_command(context, command, timeout_ms, err);
 }
 
-static int run_on(const struct guest *guest, const struct hands_run *run, size_t *typed, struct error *err)
+static int run_on(const struct guest *guest, const struct helper_run *run, size_t *typed, struct error *err)
 {
     HYPERVISOR_HOLD_SCOPE(guest->hypervisor);
-    return hands_run(ask, (void *)(uintptr_t)guest, run, typed, err);
+    return helper_run(ask, (void *)(uintptr_t)guest, run, typed, err);
 }
 
 /* Code points of a text; 0 when it is not UTF-8 or holds a NUL. */
@@ -33,20 +33,20 @@ static size_t count_characters(const char *text, size_t size)
     return count;
 }
 
-int guest_hands_type(const struct guest *guest, const char *text, size_t size, hands_cancelled *cancelled,
-                     void *context, int64_t deadline_ms, size_t *typed, struct error *err)
+int guest_helper_type(const struct guest *guest, const char *text, size_t size, helper_cancelled *cancelled,
+                      void *context, int64_t deadline_ms, size_t *typed, struct error *err)
 {
     static const char *const arguments[] = {"type", NULL};
-    struct hands_run run = {.arguments = arguments,
-                            .input = text,
-                            .input_size = size,
-                            .cancelled = cancelled,
-                            .context = context,
-                            .deadline_ms = deadline_ms};
+    struct helper_run run = {.arguments = arguments,
+                             .input = text,
+                             .input_size = size,
+                             .cancelled = cancelled,
+                             .context = context,
+                             .deadline_ms = deadline_ms};
     *typed = 0;
-    if (size == 0 || size > HANDS_TEXT_MAX_BYTES)
+    if (size == 0 || size > HELPER_TEXT_MAX_BYTES)
         return error_set(err, ERROR_BAD_REQUEST, "a text to type has 1 to %d bytes, not %zu",
-                         HANDS_TEXT_MAX_BYTES, size);
+                         HELPER_TEXT_MAX_BYTES, size);
     run.characters = count_characters(text, size);
     if (run.characters == 0)
         return error_set(err, ERROR_BAD_REQUEST, "a text to type must be UTF-8 without NUL");
@@ -59,26 +59,26 @@ static int point(const struct guest *guest, const char *verb, uint32_t x, uint32
 {
     char x_text[12], y_text[12];
     const char *const arguments[] = {verb, x_text, y_text, third, fourth, NULL};
-    struct hands_run run = {.arguments = arguments, .deadline_ms = deadline_ms};
+    struct helper_run run = {.arguments = arguments, .deadline_ms = deadline_ms};
     size_t typed;
     snprintf(x_text, sizeof x_text, "%" PRIu32, x);
     snprintf(y_text, sizeof y_text, "%" PRIu32, y);
     return run_on(guest, &run, &typed, err);
 }
 
-int guest_hands_click(const struct guest *guest, uint32_t x, uint32_t y, enum hands_button button, int count,
-                      int64_t deadline_ms, struct error *err)
+int guest_helper_click(const struct guest *guest, uint32_t x, uint32_t y, enum helper_button button,
+                       int count, int64_t deadline_ms, struct error *err)
 {
     char count_text[12];
     if (count < 1 || count > CLICKS_MAX)
         return error_set(err, ERROR_BAD_REQUEST, "a click is 1 to %d clicks, not %d", CLICKS_MAX, count);
     snprintf(count_text, sizeof count_text, "%d", count);
-    return point(guest, "click", x, y, button == HANDS_BACK ? "back" : "forward", count_text, deadline_ms,
+    return point(guest, "click", x, y, button == HELPER_BACK ? "back" : "forward", count_text, deadline_ms,
                  err);
 }
 
-int guest_hands_scroll(const struct guest *guest, uint32_t x, uint32_t y, int dx, int64_t deadline_ms,
-                       struct error *err)
+int guest_helper_scroll(const struct guest *guest, uint32_t x, uint32_t y, int dx, int64_t deadline_ms,
+                        struct error *err)
 {
     char dx_text[12];
     if (dx < -NOTCHES_MAX || dx > NOTCHES_MAX)
@@ -88,10 +88,10 @@ int guest_hands_scroll(const struct guest *guest, uint32_t x, uint32_t y, int dx
     return point(guest, "scroll", x, y, dx_text, NULL, deadline_ms, err);
 }
 
-int guest_renew(const struct guest *guest, int64_t deadline_ms, struct error *err)
+int guest_helper_renew(const struct guest *guest, int64_t deadline_ms, struct error *err)
 {
     static const char *const arguments[] = {"renew", NULL};
-    struct hands_run run = {.arguments = arguments, .deadline_ms = deadline_ms};
+    struct helper_run run = {.arguments = arguments, .deadline_ms = deadline_ms};
     size_t typed;
     return run_on(guest, &run, &typed, err);
 }

@@ -1,53 +1,31 @@
 /* berth act: does something in the guest as a person at its screen would. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/document.h"
 #include "base/text.h"
 #include "command.h"
-#include "lease_arguments.h"
 #include "protocol/action.h"
-#include "session.h"
 
 enum { INPUT_MAX_BYTES = 1024 * 1024 };
 
-struct arguments {
-    struct lease_arguments lease;
+struct act_arguments {
+    struct usage_common common;
     const char *action;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-    switch (key) {
-    case ARGP_KEY_ARG:
-        if (arguments->action)
-            lease_arguments_id(arg, state, &arguments->lease);
-        else
-            arguments->action = arg;
-        return 0;
-    case ARGP_KEY_NO_ARGS:
-        argp_error(state, "the action is missing");
-        return EINVAL;
-    default:
-        return lease_arguments_option(key, arg, &arguments->lease);
-    }
-}
-
-static const struct argp_option options[] = {
-    HELP_URL,
-    {"json", OPTION_JSON, NULL, 0, "The answer is JSON with or without it", 0},
+static const struct usage_row rows[] = {
+    {NULL, "JSON", "the action is missing", usage_text, .offset = offsetof(struct act_arguments, action)},
+    {"json", NULL, "The answer is JSON with or without it", usage_flag,
+     .offset = offsetof(struct usage_common, json)},
     {0},
 };
 
 /* The table of actions, a line for each op: what can be asked for stands where one looks first. */
-static char *list_actions(int key, const char *text, void *input)
+static char *list_actions(void)
 {
-    (void)input;
-    if (key != ARGP_KEY_HELP_POST_DOC)
-        return (char *)text;
     size_t count;
     const struct action_op *ops = action_ops(&count);
     char *list = text_copy("Actions and their fields (those with ? may be left out):\n");
@@ -62,25 +40,8 @@ static char *list_actions(int key, const char *text, void *input)
         CLEANUP_FREE char *line = list;
         list = text_format("%s\n", line);
     }
-    CLEANUP_FREE char *all = list;
-    return text_format("%s\n%s", all, text);
+    return list;
 }
-
-static const struct argp usage = {
-    .options = options,
-    .parser = parse,
-    .help_filter = list_actions,
-    .args_doc = "JSON [LEASE]",
-    .doc = "Do an action in the guest, or {\"actions\": [...]} one after the other until one fails. JSON may "
-           "be -, then "
-           "it is read from stdin. Without LEASE it is the only live one."
-           "\v" HELP_EXIT "\n\n"
-           "Examples:\n"
-           "  berth act '{\"op\": \"click\", \"x\": 640, \"y\": 400}'\n"
-           "  berth act '{\"op\": \"type\", \"text\": \"hello\"}'\n"
-           "  berth act '{\"op\": \"key\", \"keys\": [\"ctrl+l\", \"Return\"]}'\n"
-           "  berth act - < actions.json\n",
-};
 
 /* Reads stdin, bounded. *Owned*, or NULL. */
 static char *read_input(size_t *size, struct error *err)
@@ -111,29 +72,42 @@ static json_t *read_action(const char *argument, struct error *err)
     return action;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_act(struct session *none, const void *arguments, struct error *err)
 {
-    struct error err = ERROR_INIT;
-    struct arguments arguments = {0};
-    command_parse(command, argc, argv, &arguments);
-    CLEANUP_JSON json_t *action = read_action(arguments.action, &err);
+    (void)none; /* what is wrong with the action is told before a node is asked for */
+    const struct act_arguments *given = arguments;
+    CLEANUP_JSON json_t *action = read_action(given->action, err);
     if (!action) {
-        terminal_fail(&err);
+        terminal_fail(err);
         return EXIT_USAGE;
     }
-    CLEANUP_SESSION struct session *session = session_open(arguments.lease.url, SESSION_TOKEN, &err);
-    CLEANUP_FREE char *lease = session ? session_lease(session, arguments.lease.lease, &err) : NULL;
-    if (!lease)
-        return terminal_fail(&err);
-    CLEANUP_FREE char *path = text_format("/v1/leases/%s/actions", lease);
+    CLEANUP_SESSION struct session *session =
+        session_open(given->common.url, given->common.lease, SESSION_LEASE, err);
+    if (!session)
+        return -1;
+    CLEANUP_FREE char *path = text_format("/v1/leases/%s/actions", session->lease);
     /* Long texts, holds and waits take their time; the node bounds each. */
     struct client_request request = {
         .method = "POST", .path = path, .body = action, .timeout_ms = CLIENT_NO_TIMEOUT};
-    CLEANUP_JSON json_t *answer = client_ask(session->client, &request, &err);
-    if (!answer)
-        return terminal_fail(&err);
+    CLEANUP_JSON json_t *answer = client_ask(session->client, &request, err);
     /* Always the document: what an action answers (a position, a changed region) is for it to say. */
-    return terminal_document(answer);
+    return answer ? terminal_document(answer) : -1;
 }
 
-const struct command command_act = {NULL, "act", "Click, type and press keys in the guest", &usage, run};
+const struct command command_act = {
+    NULL,
+    "act",
+    "Click, type and press keys in the guest",
+    .usage = {.takes = TAKES_URL | TAKES_LEASE,
+              .rows = rows,
+              .size = sizeof(struct act_arguments),
+              .help =
+                  "Do an action in the guest, or {\"actions\": [...]} one after the other until one fails. "
+                  "JSON may be -, then it is read from stdin. Without LEASE it is the only live one.",
+              .list = list_actions,
+              .examples = "berth act '{\"op\": \"click\", \"x\": 640, \"y\": 400}'\n"
+                          "berth act '{\"op\": \"type\", \"text\": \"hello\"}'\n"
+                          "berth act '{\"op\": \"key\", \"keys\": [\"ctrl+l\", \"Return\"]}'\n"
+                          "berth act - < actions.json"},
+    .run = run_act,
+};

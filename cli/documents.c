@@ -46,6 +46,15 @@ void documents_print_lease(const json_t *lease)
     terminal_row("viewer", text_at(lease, "viewer_url"));
 }
 
+void documents_print_leases(const json_t *leases)
+{
+    for (size_t i = 0; i < json_array_size(leases); i++) {
+        if (i > 0)
+            fputs("\n", stdout);
+        documents_print_lease(json_array_get(leases, i));
+    }
+}
+
 void documents_print_receipt(const json_t *receipt)
 {
     int64_t occupied = number_at(receipt, "occupancy_seconds"), billed = number_at(receipt, "billed_seconds");
@@ -68,7 +77,7 @@ void documents_print_receipt(const json_t *receipt)
 }
 
 /* "; prepared: 2 vCPU, 4 GiB memory, 40 GiB disk (ram, 12 min 5 s)", or "". *Owned*. */
-static char *berth_prepared(const json_t *berth)
+static char *describe_spare(const json_t *berth)
 {
     const json_t *prepared = json_object_get(berth, "prepared");
     const char *how = text_at(prepared, "how");
@@ -81,8 +90,8 @@ static char *berth_prepared(const json_t *berth)
                        seconds >= 0 ? since : "");
 }
 
-/* How guests are prepared, in words; NULL for a node that does not say. Static. */
-static const char *warm_text(const char *warm)
+/* How spare guests are kept, in words; NULL for a node that does not say. Static. */
+static const char *describe_warm(const char *warm)
 {
     static const struct {
         const char *word, *text;
@@ -103,11 +112,11 @@ char *documents_berth(const json_t *berth)
                *reason = text_at(berth, "reason"), *paused = text_at(berth, "paused");
     int64_t seconds = number_at(berth, "seconds");
     CLEANUP_FREE char *since = layout_duration(seconds);
-    CLEANUP_FREE char *prepared = berth_prepared(berth);
+    CLEANUP_FREE char *spare = describe_spare(berth);
     return text_format("%s%s%s%s%s%s%s%s%s%s", state ? state : "unknown", phase ? ": " : "",
                        phase ? phase : "", seconds >= 0 ? ", " : "", seconds >= 0 ? since : "",
                        reason ? ": " : "", reason ? reason : "", paused ? "; paused: " : "",
-                       paused ? paused : "", prepared);
+                       paused ? paused : "", spare);
 }
 
 void documents_print_node(const json_t *node, const char *url)
@@ -121,7 +130,7 @@ void documents_print_node(const json_t *node, const char *url)
     terminal_row("class", text_at(node, "class"));
     terminal_row("eligible", eligible ? "yes" : "no: berth doctor says why");
     terminal_row("parked", parked ? "yes: takes new leases" : "no: takes no new lease until berth park");
-    terminal_row("warm", warm_text(text_at(node, "warm")));
+    terminal_row("warm", describe_warm(text_at(node, "warm")));
     size_t i;
     const json_t *berth;
     json_array_foreach(json_object_get(node, "berths"), i, berth)

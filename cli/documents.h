@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 void documents_print_lease(const json_t *lease);
+void documents_print_leases(const json_t *leases); /* with a line between them */
 void documents_print_receipt(const json_t *receipt);
 void documents_print_node(const json_t *node, const char *url);
 
@@ -14,7 +15,7 @@ void documents_print_node(const json_t *node, const char *url);
  */
 char *documents_berth(const json_t *berth);
 
-/* "2 vCPU, 4 GiB memory, 40 GiB disk" of a quote or of what is prepared, or NULL when it has no such numbers.
+/* "2 vCPU, 4 GiB memory, 40 GiB disk" of a quote or a spare guest, or NULL when it has no such numbers.
  * *Owned*. */
 char *documents_shape(const json_t *quote);
 

@@ -1,41 +1,35 @@
 #include "image_arguments.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "command.h"
 #include "config/config.h"
 #include "config/home.h"
+#include "terminal.h"
 
-error_t image_arguments_parse(int key, char *arg, struct argp_state *state)
+static int read_dir(const struct usage_row *row, const char *text, void *place, struct error *err)
 {
-    struct image_arguments *arguments = state->input;
-    char stem[256];
-    switch (key) {
-    case OPTION_DIR:
-        if (!arg[0])
-            argp_error(state, "--dir needs the name of a folder");
-        arguments->dir = arg;
-        return 0;
-    case OPTION_JSON:
-        arguments->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        if (arguments->name)
-            argp_error(state, "\"%s\" is too much", arg);
-        if (!image_stem(arg, stem, sizeof stem))
-            argp_error(state, "\"%s\" is not the name of an image: it is as in berthos-linux-desktop:v1",
-                       arg);
-        arguments->name = arg;
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    if (!text[0])
+        return error_set(err, ERROR_BAD_REQUEST, "--dir needs the name of a folder");
+    return usage_text(row, text, place, err);
 }
+
+static int read_name(const struct usage_row *row, const char *text, void *place, struct error *err)
+{
+    char stem[256];
+    if (!image_stem(text, stem, sizeof stem))
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "\"%s\" is not the name of an image: it is as in berthos-linux-desktop:v1", text);
+    return usage_text(row, text, place, err);
+}
+
+const struct usage_row image_arguments_rows[] = {
+    {"dir", "DIR", "The folder of the images (default: image_dir of node.toml)", read_dir,
+     .offset = offsetof(struct image_arguments, dir)},
+    {NULL, "NAME", NULL, read_name, .offset = offsetof(struct image_arguments, name)},
+    {0},
+};
 
 static struct config *read_config(struct error *err)
 {

@@ -8,22 +8,7 @@
 #include "image_arguments.h"
 #include "layout.h"
 
-static const struct argp_option options[] = {HELP_DIR, HELP_JSON, {0}};
-
-static const struct argp usage = {
-    .options = options,
-    .parser = image_arguments_parse,
-    .args_doc = "[NAME]",
-    .doc = "Print what an image is; with --json its whole manifest. It is verified first. Without NAME it is "
-           "the image "
-           "of node.toml."
-           "\v" HELP_EXIT "\n\n"
-           "Examples:\n"
-           "  berth image inspect\n"
-           "  berth image inspect --json | jq .labels\n",
-};
-
-static void print(const struct image *image)
+static void print_image(const struct image *image)
 {
     CLEANUP_FREE char *disk = layout_size(image->parts[IMAGE_DISK].size_bytes);
     CLEANUP_FREE char *grown = layout_size(image->virtual_size_bytes);
@@ -48,18 +33,29 @@ static void print(const struct image *image)
     terminal_row("for tests", image->test_only ? "yes: public intent refuses it" : NULL);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_image_inspect(struct session *none, const void *arguments, struct error *err)
 {
-    struct error err = ERROR_INIT;
-    struct image_arguments arguments = {0};
-    command_parse(command, argc, argv, &arguments);
-    CLEANUP_IMAGE struct image *image = image_arguments_open(&arguments, &err);
+    (void)none;
+    const struct image_arguments *given = arguments;
+    CLEANUP_IMAGE struct image *image = image_arguments_open(given, err);
     if (!image)
-        return terminal_fail(&err);
-    if (arguments.json)
+        return -1;
+    if (given->common.json)
         return terminal_document(image->manifest);
-    print(image);
+    print_image(image);
     return EXIT_DONE;
 }
 
-const struct command command_image_inspect = {"image", "inspect", "Print what an image is", &usage, run};
+const struct command command_image_inspect = {
+    "image",
+    "inspect",
+    "Print what an image is",
+    .usage = {.takes = TAKES_JSON,
+              .rows = image_arguments_rows,
+              .size = sizeof(struct image_arguments),
+              .help = "Print what an image is; with --json its whole manifest. It is verified first. "
+                      "Without NAME it is the image of node.toml.",
+              .examples = "berth image inspect\n"
+                          "berth image inspect --json | jq .labels"},
+    .run = run_image_inspect,
+};

@@ -7,26 +7,10 @@
 #include "image_arguments.h"
 #include "layout.h"
 
-static const struct argp_option options[] = {HELP_DIR, HELP_JSON, {0}};
-
-static const struct argp usage = {
-    .options = options,
-    .parser = image_arguments_parse,
-    .args_doc = "[NAME]",
-    .doc = "Check an image: its manifest and labels, the pinned digest, the sha256, size and owner of each "
-           "file, the "
-           "header of its disk. Nothing is taken from an earlier check. Without NAME it is the image of "
-           "node.toml."
-           "\v" HELP_EXIT "\n\n"
-           "Examples:\n"
-           "  berth image verify\n"
-           "  berth image verify --dir /srv/images berthos-test-guest:v1\n",
-};
-
 static const char *const kinds[IMAGE_FILE_COUNT] = {
     [IMAGE_DISK] = "disk", [IMAGE_KERNEL] = "kernel", [IMAGE_INITRD] = "initrd"};
 
-static json_t *describe(const struct image *image)
+static json_t *describe_files(const struct image *image)
 {
     json_t *files = json_object();
     for (int i = 0; i < IMAGE_FILE_COUNT; i++)
@@ -38,7 +22,7 @@ static json_t *describe(const struct image *image)
                      image->manifest_path, "manifest_sha256", image->manifest_sha256, "files", files);
 }
 
-static void print(const struct image *image)
+static void print_verdict(const struct image *image)
 {
     terminal_row("image", image->name);
     terminal_row("manifest", image->manifest_path);
@@ -53,20 +37,33 @@ static void print(const struct image *image)
     fputs("\n", stdout);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_image_verify(struct session *none, const void *arguments, struct error *err)
 {
-    struct error err = ERROR_INIT;
-    struct image_arguments arguments = {0};
-    command_parse(command, argc, argv, &arguments);
-    CLEANUP_IMAGE struct image *image = image_arguments_open(&arguments, &err);
+    (void)none;
+    const struct image_arguments *given = arguments;
+    CLEANUP_IMAGE struct image *image = image_arguments_open(given, err);
     if (!image)
-        return terminal_fail(&err);
-    if (arguments.json) {
-        CLEANUP_JSON json_t *document = describe(image);
+        return -1;
+    if (given->common.json) {
+        CLEANUP_JSON json_t *document = describe_files(image);
         return terminal_document(document);
     }
-    print(image);
+    print_verdict(image);
     return EXIT_DONE;
 }
 
-const struct command command_image_verify = {"image", "verify", "Check an image byte for byte", &usage, run};
+const struct command command_image_verify = {
+    "image",
+    "verify",
+    "Check an image byte for byte",
+    .usage = {.takes = TAKES_JSON,
+              .rows = image_arguments_rows,
+              .size = sizeof(struct image_arguments),
+              .help =
+                  "Check an image: its manifest and labels, the pinned digest, the sha256, size and owner of "
+                  "each file, the header of its disk. "
+                  "Nothing is taken from an earlier check. Without NAME it is the image of node.toml.",
+              .examples = "berth image verify\n"
+                          "berth image verify --dir /srv/images berthos-test-guest:v1"},
+    .run = run_image_verify,
+};

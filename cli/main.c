@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
+#include "commands.h"
+#include "terminal.h"
 
 int main(int argc, char **argv)
 {
-    int code = command_dispatch(argc, argv);
+    int code = commands_dispatch(argc, argv);
     if (fflush(stdout) != 0 || ferror(stdout)) {
         terminal_say("berth: cannot write to stdout: %s", strerror(errno));
         return code == EXIT_DONE ? EXIT_REFUSED : code;

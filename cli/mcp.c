@@ -1,8 +1,6 @@
 /* berth mcp: the tools of the Model Context Protocol over stdin and stdout. */
-#include <errno.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,105 +15,72 @@
 #include "mcp/node.h"
 #include "mcp/output.h"
 #include "mcp/server.h"
-#include "session.h"
 
 /* After the end of input: how long calls may still finish, be cancelled, and answers be written. */
 enum { FINISH_MS = 250, CANCEL_MS = 200, FLUSH_MS = 150, THREADS = 8 };
 
-enum { OPTION_LEASE = 0x200, OPTION_PRINT_CONFIG };
-
-struct arguments {
-    const char *url, *lease;
-    bool print_config, vscode;
+struct mcp_arguments {
+    struct usage_common common;
+    const char *config; /* the client of --print-config, or NULL */
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int read_client(const struct usage_row *row, const char *text, void *place, struct error *err)
 {
-    struct arguments *arguments = state->input;
-    switch (key) {
-    case OPTION_URL:
-        arguments->url = arg;
-        return 0;
-    case OPTION_LEASE:
-        if (!session_lease_ok(arg))
-            argp_error(state, "\"%s\" is not a lease: its id is l_ and 32 hex digits", arg);
-        arguments->lease = arg;
-        return 0;
-    case OPTION_PRINT_CONFIG:
-        arguments->print_config = true;
-        arguments->vscode = arg && strcmp(arg, "vscode") == 0;
-        if (arg && !arguments->vscode && strcmp(arg, "claude") != 0 && strcmp(arg, "cursor") != 0)
-            argp_error(state, "--print-config is claude, cursor or vscode");
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "\"%s\" is too much", arg);
-        return 0;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
+    const char *client = text ? text : "claude";
+    if (strcmp(client, "claude") != 0 && strcmp(client, "cursor") != 0 && strcmp(client, "vscode") != 0)
+        return error_set(err, ERROR_BAD_REQUEST, "--print-config is claude, cursor or vscode");
+    return usage_text(row, client, place, err);
 }
 
-static const struct argp_option options[] = {
-    HELP_URL,
-    {"lease", OPTION_LEASE, "LEASE", 0, "The lease that is meant (default: the only live one)", 0},
-    {"print-config", OPTION_PRINT_CONFIG, "CLIENT", OPTION_ARG_OPTIONAL,
-     "Print what to put into the configuration of an MCP client, and do nothing else: claude (default), "
-     "cursor, "
-     "vscode",
-     0},
+static const struct usage_row rows[] = {
+    {"lease", "LEASE", "The lease that is meant (default: the only live one)", usage_lease,
+     .offset = offsetof(struct usage_common, lease)},
+    {"print-config", "CLIENT",
+     "Print what to put into the configuration of an MCP client, and do nothing else: "
+     "claude (default), cursor, vscode",
+     read_client, .offset = offsetof(struct mcp_arguments, config), .maybe = true},
     {0},
 };
 
-static const struct argp usage = {
-    .options = options,
-    .parser = parse,
-    .doc = "Let a model operate the leased desktop: serve the Model Context Protocol on stdin and stdout. An "
-           "MCP "
-           "client starts this; --print-config tells it how. Ends with its input."
-           "\v" HELP_EXIT "\n\n"
-           "Examples:\n"
-           "  berth mcp --print-config\n"
-           "  berth mcp --lease l_0123456789abcdef0123456789abcdef\n",
-};
+static void add_option(json_t *args, const char *option, const char *value)
+{
+    if (!value)
+        return;
+    json_array_append_new(args, json_string(option));
+    json_array_append_new(args, json_string(value));
+}
 
 /* {"command": ..., "args": [...]}, with the home where it is not the usual one. */
-static json_t *launch(const struct arguments *arguments)
+static json_t *describe_launch(const struct usage_common *given)
 {
     char self[PATH_MAX] = "";
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     const char *home = getenv("BERTHOS_HOME");
     json_t *args = json_pack("[s]", "mcp");
-    if (arguments->url) {
-        json_array_append_new(args, json_string("--url"));
-        json_array_append_new(args, json_string(arguments->url));
-    }
-    if (arguments->lease) {
-        json_array_append_new(args, json_string("--lease"));
-        json_array_append_new(args, json_string(arguments->lease));
-    }
+    add_option(args, "--url", given->url);
+    add_option(args, "--lease", given->lease);
     json_t *server = json_pack("{s:s, s:o}", "command", length > 0 ? self : "berth", "args", args);
     if (home && home[0])
         json_object_set_new(server, "env", json_pack("{s:s}", "BERTHOS_HOME", home));
     return server;
 }
 
-static int print_config(const struct arguments *arguments)
+static int print_config(const struct mcp_arguments *given)
 {
-    json_t *server = launch(arguments);
-    if (arguments->vscode)
+    bool vscode = strcmp(given->config, "vscode") == 0;
+    json_t *server = describe_launch(&given->common);
+    if (vscode)
         json_object_set_new(server, "type", json_string("stdio"));
     CLEANUP_JSON json_t *document =
-        json_pack("{s:{s:o}}", arguments->vscode ? "servers" : "mcpServers", "berthos", server);
-    terminal_say("%s",
-                 arguments->vscode
-                     ? "For VS Code: .vscode/mcp.json, or the user's mcp.json:"
-                     : "For Claude Desktop (claude_desktop_config.json), Claude Code (.mcp.json) and Cursor "
-                       "(.cursor/mcp.json):");
+        json_pack("{s:{s:o}}", vscode ? "servers" : "mcpServers", "berthos", server);
+    terminal_say("%s", vscode ? "For VS Code: .vscode/mcp.json, or the user's mcp.json:"
+                              : "For Claude Desktop (claude_desktop_config.json), Claude Code (.mcp.json) "
+                                "and Cursor (.cursor/mcp.json):");
     return terminal_document(document);
 }
 
 /* Reads until the end of input, or until nobody reads what is answered. */
-static void serve(struct mcp_server *server, struct mcp_output *output)
+static void serve_input(struct mcp_server *server, struct mcp_output *output)
 {
     CLEANUP_MCP_INPUT struct mcp_input *input = mcp_input_new(STDIN_FILENO, MCP_LINE_MAX);
     const char *line = NULL;
@@ -133,23 +98,22 @@ static void serve(struct mcp_server *server, struct mcp_output *output)
         }
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_mcp(struct session *none, const void *arguments, struct error *err)
 {
-    struct error err = ERROR_INIT;
-    struct arguments arguments = {0};
-    command_parse(command, argc, argv, &arguments);
-    CLEANUP_FREE char *url = arguments.url ? url_read(arguments.url, &err) : NULL;
-    if (arguments.url && !url)
-        return terminal_fail(&err);
-    if (arguments.print_config)
-        return print_config(&arguments);
+    (void)none;
+    const struct mcp_arguments *given = arguments;
+    CLEANUP_FREE char *url = given->common.url ? url_read(given->common.url, err) : NULL;
+    if (given->common.url && !url)
+        return -1;
+    if (given->config)
+        return print_config(given);
     signal(SIGPIPE, SIG_IGN);
-    struct mcp_output *output = mcp_output_new(STDOUT_FILENO, &err);
+    struct mcp_output *output = mcp_output_new(STDOUT_FILENO, err);
     if (!output)
-        return terminal_fail(&err);
-    struct mcp_node *node = mcp_node_new(url, arguments.lease);
+        return -1;
+    struct mcp_node *node = mcp_node_new(url, given->common.lease);
     struct mcp_server *server = mcp_server_new(node, THREADS, mcp_output_line, output);
-    serve(server, output);
+    serve_input(server, output);
     /* What was asked for before the input ended is answered if it is quick; then its connection is closed. */
     bool done = mcp_server_wait(server, clock_deadline(FINISH_MS));
     if (!done) {
@@ -164,4 +128,17 @@ static int run(const struct command *command, int argc, char **argv)
     return EXIT_DONE;
 }
 
-const struct command command_mcp = {NULL, "mcp", "Let a model operate the desktop (MCP)", &usage, run};
+const struct command command_mcp = {
+    NULL,
+    "mcp",
+    "Let a model operate the desktop (MCP)",
+    .usage = {.takes = TAKES_URL,
+              .rows = rows,
+              .size = sizeof(struct mcp_arguments),
+              .help = "Let a model operate the leased desktop: "
+                      "serve the Model Context Protocol on stdin and stdout. "
+                      "An MCP client starts this; --print-config tells it how. Ends with its input.",
+              .examples = "berth mcp --print-config\n"
+                          "berth mcp --lease l_0123456789abcdef0123456789abcdef"},
+    .run = run_mcp,
+};

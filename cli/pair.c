@@ -1,8 +1,4 @@
 /* berth pair: exchanges the node's code for a token and keeps it in client.toml. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/document.h"
 #include "base/text.h"
 #include "command.h"
@@ -10,47 +6,17 @@
 #include "config/config.h"
 #include "config/home.h"
 #include "config/url.h"
-#include "session.h"
 
-enum { KEY_CODE = 0x200 };
-
-struct arguments {
+struct pair_arguments {
     const char *url, *code;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-    switch (key) {
-    case OPTION_URL:
-        arguments->url = arg;
-        return 0;
-    case KEY_CODE:
-        arguments->code = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "\"%s\" is too much; the code goes with --code", arg);
-        return EINVAL;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {"url", OPTION_URL, "URL", 0,
-     "The node, as http://127.0.0.1:7432 (default: as node.toml of this host says)", 0},
-    {"code", KEY_CODE, "CODE", 0, "The code that the node shows (default: ask the node for it)", 0},
+static const struct usage_row rows[] = {
+    {"url", "URL", "The node, as http://127.0.0.1:7432 (default: as node.toml of this host says)", usage_text,
+     .offset = offsetof(struct pair_arguments, url)},
+    {"code", "CODE", "The code that the node shows (default: ask the node for it)", usage_text,
+     .offset = offsetof(struct pair_arguments, code)},
     {0},
-};
-
-static const struct argp usage = {
-    .options = options,
-    .parser = parse,
-    .doc = "Pair with a node: exchange its code for a token, which goes to client.toml and is never shown."
-           "\v" HELP_EXIT "\n\n"
-           "Examples:\n"
-           "  berth pair\n"
-           "  berth pair --url http://127.0.0.1:7433 --code ABCD-2345\n",
 };
 
 static char *ask_for_code(struct client *client, struct error *err)
@@ -63,7 +29,7 @@ static char *ask_for_code(struct client *client, struct error *err)
     return text_copy(code);
 }
 
-static char *exchange(struct client *client, const char *code, struct error *err)
+static char *exchange_code(struct client *client, const char *code, struct error *err)
 {
     CLEANUP_JSON json_t *body = json_pack("{s:s}", "code", code);
     if (!body) {
@@ -79,28 +45,38 @@ static char *exchange(struct client *client, const char *code, struct error *err
     return text_copy(token);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_pair(struct session *none, const void *arguments, struct error *err)
 {
-    struct error err = ERROR_INIT;
-    struct arguments arguments = {0};
-    command_parse(command, argc, argv, &arguments);
-
+    (void)none;
+    const struct pair_arguments *given = arguments;
     /* The home comes first: a code is good once only, so nothing may fail for a known reason after it. */
     CLEANUP_FREE char *home = config_home();
-    if (config_make_home(home, &err) < 0)
-        return terminal_fail(&err);
-    CLEANUP_FREE char *url = arguments.url ? url_read(arguments.url, &err) : session_own_url(home, &err);
+    if (config_make_home(home, err) < 0)
+        return -1;
+    CLEANUP_FREE char *url = given->url ? url_read(given->url, err) : session_own_url(home, err);
     if (!url)
-        return terminal_fail(&err);
+        return -1;
     CLEANUP_CLIENT struct client *client = client_new(url, NULL);
-    CLEANUP_FREE char *code = arguments.code ? text_copy(arguments.code) : ask_for_code(client, &err);
-    CLEANUP_FREE char *token = code ? exchange(client, code, &err) : NULL;
+    CLEANUP_FREE char *code = given->code ? text_copy(given->code) : ask_for_code(client, err);
+    CLEANUP_FREE char *token = code ? exchange_code(client, code, err) : NULL;
     struct client_config paired = {.url = url, .token = token};
-    if (!token || client_config_save(home, &paired, &err) < 0)
-        return terminal_fail(&err);
+    if (!token || client_config_save(home, &paired, err) < 0)
+        return -1;
     terminal_say("paired with %s; the token is in %s/client.toml", url, home);
     terminal_say("next: berth up");
     return EXIT_DONE;
 }
 
-const struct command command_pair = {NULL, "pair", "Pair with a node", &usage, run};
+const struct command command_pair = {
+    NULL,
+    "pair",
+    "Pair with a node",
+    .usage = {.rows = rows,
+              .size = sizeof(struct pair_arguments),
+              .surplus = "is too much; the code goes with --code",
+              .help = "Pair with a node: "
+                      "exchange its code for a token, which goes to client.toml and is never shown.",
+              .examples = "berth pair\n"
+                          "berth pair --url http://127.0.0.1:7433 --code ABCD-2345"},
+    .run = run_pair,
+};

@@ -1,7 +1,5 @@
 /* berth screenshot: what the guest shows now, as a PNG. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,57 +11,30 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "command.h"
-#include "lease_arguments.h"
-#include "session.h"
 
 /* 4 bytes for each pixel of an 8192 x 4096 screen, the largest that could be meant. */
 enum { PICTURE_MAX_BYTES = 128 * 1024 * 1024 };
 
-struct arguments {
-    struct lease_arguments lease;
+struct screenshot_arguments {
+    struct usage_common common;
     const char *file; /* NULL for the default, "-" for stdout */
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
+static int read_file(const struct usage_row *row, const char *text, void *place, struct error *err)
 {
-    struct arguments *arguments = state->input;
-    switch (key) {
-    case 'o':
-        if (!arg[0])
-            argp_error(state, "--output needs the name of a file");
-        arguments->file = arg;
-        return 0;
-    case ARGP_KEY_ARG:
-        lease_arguments_id(arg, state, &arguments->lease);
-        return 0;
-    case OPTION_JSON:
-        return ARGP_ERR_UNKNOWN;
-    default:
-        return lease_arguments_option(key, arg, &arguments->lease);
-    }
+    if (!text[0])
+        return error_set(err, ERROR_BAD_REQUEST, "--output needs the name of a file");
+    return usage_text(row, text, place, err);
 }
 
-static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "Where to put it; - is stdout (default: berth-TIME.png here)", 0},
-    HELP_URL,
+static const struct usage_row rows[] = {
+    {"output", "FILE", "Where to put it; - is stdout (default: berth-TIME.png here)", read_file,
+     .offset = offsetof(struct screenshot_arguments, file), .letter = 'o'},
     {0},
 };
 
-static const struct argp usage = {
-    .options = options,
-    .parser = parse,
-    .args_doc = "[LEASE]",
-    .doc = "Save what the guest shows now as a PNG and print the file's name. Without LEASE it is the only "
-           "live one."
-           "\v" HELP_EXIT "\n\n"
-           "Examples:\n"
-           "  berth screenshot\n"
-           "  berth screenshot -o screen.png\n"
-           "  berth screenshot -o - | display\n",
-};
-
 /* "berth-20260131T235959Z.png" */
-static char *default_name(void)
+static char *make_name(void)
 {
     char text[32];
     struct tm now;
@@ -89,7 +60,7 @@ static int write_through(const char *path, const struct client_answer *picture, 
     return 0;
 }
 
-static int save(const char *path, const struct client_answer *picture, struct error *err)
+static int save_picture(const char *path, const struct client_answer *picture, struct error *err)
 {
     struct stat info;
     CLEANUP_FREE char *target = realpath(path, NULL); /* a symbolic link stays one */
@@ -103,10 +74,10 @@ static int save(const char *path, const struct client_answer *picture, struct er
     return file_write_atomic(path, usual_mode(), picture->data, picture->size, err);
 }
 
-static int fetch(struct session *session, const char *lease, struct client_answer *picture, struct error *err)
+static int fetch_picture(struct session *session, struct client_answer *picture, struct error *err)
 {
     static const char signature[8] = "\x89PNG\r\n\x1a\n"; /* PNG 5.2 */
-    CLEANUP_FREE char *path = text_format("/v1/leases/%s/screenshot", lease);
+    CLEANUP_FREE char *path = text_format("/v1/leases/%s/screenshot", session->lease);
     struct client_request request = {
         .method = "GET", .path = path, .timeout_ms = CLIENT_TIMEOUT_MS, .max_bytes = PICTURE_MAX_BYTES};
     if (client_send(session->client, &request, picture, err) < 0)
@@ -117,32 +88,42 @@ static int fetch(struct session *session, const char *lease, struct client_answe
     return 0;
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_screenshot(struct session *none, const void *arguments, struct error *err)
 {
-    struct error err = ERROR_INIT;
-    struct arguments arguments = {0};
-    command_parse(command, argc, argv, &arguments);
-    bool to_stdout = arguments.file && strcmp(arguments.file, "-") == 0;
-    if (to_stdout && isatty(STDOUT_FILENO)) {
-        error_set(&err, ERROR_BAD_REQUEST,
-                  "a picture does not belong on a terminal: send stdout to a file or a "
-                  "program, or name a file with -o");
-        return terminal_fail(&err);
-    }
-    CLEANUP_SESSION struct session *session = session_open(arguments.lease.url, SESSION_TOKEN, &err);
-    CLEANUP_FREE char *lease = session ? session_lease(session, arguments.lease.lease, &err) : NULL;
+    (void)none; /* a terminal is refused before a node is asked for */
+    const struct screenshot_arguments *given = arguments;
+    bool to_stdout = given->file && strcmp(given->file, "-") == 0;
+    if (to_stdout && isatty(STDOUT_FILENO))
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "a picture does not belong on a terminal: send stdout to a file or a program, or "
+                         "name a file with -o");
+    CLEANUP_SESSION struct session *session =
+        session_open(given->common.url, given->common.lease, SESSION_LEASE, err);
     CLEANUP_CLIENT_ANSWER struct client_answer picture = {0};
-    if (!lease || fetch(session, lease, &picture, &err) < 0)
-        return terminal_fail(&err);
+    if (!session || fetch_picture(session, &picture, err) < 0)
+        return -1;
     if (to_stdout) {
         fwrite(picture.data, 1, picture.size, stdout);
         return EXIT_DONE;
     }
-    CLEANUP_FREE char *name = arguments.file ? text_copy(arguments.file) : default_name();
-    if (save(name, &picture, &err) < 0)
-        return terminal_fail(&err);
+    CLEANUP_FREE char *name = given->file ? text_copy(given->file) : make_name();
+    if (save_picture(name, &picture, err) < 0)
+        return -1;
     printf("%s\n", name);
     return EXIT_DONE;
 }
 
-const struct command command_screenshot = {NULL, "screenshot", "Save what the guest shows", &usage, run};
+const struct command command_screenshot = {
+    NULL,
+    "screenshot",
+    "Save what the guest shows",
+    .usage = {.takes = TAKES_URL | TAKES_LEASE,
+              .rows = rows,
+              .size = sizeof(struct screenshot_arguments),
+              .help = "Save what the guest shows now as a PNG and print the file's name. "
+                      "Without LEASE it is the only live one.",
+              .examples = "berth screenshot\n"
+                          "berth screenshot -o screen.png\n"
+                          "berth screenshot -o - | display"},
+    .run = run_screenshot,
+};

@@ -9,37 +9,38 @@
 #include "client.h"
 
 struct session {
-    char *home;            /* $BERTHOS_HOME. Owned */
     char *url;             /* owned */
     char *token;           /* NULL when not paired. Owned */
+    char *lease;           /* with SESSION_LEASE, the one that is meant. Owned */
     struct client *client; /* owned */
 };
 
-enum session_need { SESSION_TOKEN, SESSION_ANYBODY };
+/* What a command cannot do without; each has what stands before it. */
+enum session_need {
+    SESSION_NONE,
+    SESSION_NODE,  /* where the node is */
+    SESSION_TOKEN, /* to be paired with it (ERROR_NOT_FOUND: "run: berth pair") */
+    SESSION_LEASE, /* a lease: the only live one, unless it is said (ERROR_NOT_FOUND) */
+};
 
 /*
  * url: what --url said, or NULL: then client.toml's, and where there is none the node.toml's of this host.
- * SESSION_TOKEN refuses when there is no token (ERROR_NOT_FOUND: "run: berth pair"). *Owned*.
+ * lease: the id that the line says, or NULL. *Owned*.
  */
-struct session *session_open(const char *url, enum session_need need, struct error *err);
+struct session *session_open(const char *url, const char *lease, enum session_need need, struct error *err);
 
 /* The URL of the node that node.toml of this host speaks of. *Owned*, or NULL with ERROR_CONFIG. */
 char *session_own_url(const char *home, struct error *err);
 
-/* Whether a text is a lease's id: "l_" and 32 hex digits. */
-bool session_lease_ok(const char *id);
+/* The lease of a list of leases that holds just one; NULL for any other list. Borrowed. */
+const char *session_only_lease(const json_t *leases);
 
-/*
- * The lease that is meant: `given`, or where it is NULL the only live one. ERROR_NOT_FOUND when none is live
- * or several are. *Owned*.
- */
-char *session_lease(struct session *session, const char *given, struct error *err);
+/* Sends a request without a body. Gives the document of the answer: a new reference. */
+json_t *session_ask(struct session *session, const char *method, const char *path, struct error *err);
 
-/*
- * Sends a request that a receipt answers, and prints the receipt: as JSON, or as people read it. Gives the
- * exit code; a failure is said on stderr.
- */
-int session_print_receipt(struct session *session, const char *method, const char *path, bool json);
+/* The same, and prints it: as JSON, or as people read it. Returns EXIT_DONE, or -1. */
+int session_show(struct session *session, const char *method, const char *path, bool json,
+                 void (*print)(const json_t *document), struct error *err);
 
 void session_free(struct session *session);
 CLEANUP_DEFINE(session, struct session *, session_free);

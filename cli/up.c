@@ -4,7 +4,6 @@
  * The create answers only when the guest is usable, which takes seconds or, under emulation, a minute. So it
  * runs on a thread of its own, while this one asks the node a few times a second how far the guest is.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -17,80 +16,35 @@
 #include "base/text.h"
 #include "command.h"
 #include "documents.h"
-#include "session.h"
 #include "wait_line.h"
 
-enum { KEY_OS = 0x200, KEY_VCPU, KEY_MEM, KEY_DISK, KEY_TTL };
 enum { ASK_EVERY_MS = 250, ASK_TIMEOUT_MS = 2000 };
 
-struct arguments {
-    const char *os, *url;
+struct up_arguments {
+    struct usage_common common;
+    const char *os;                               /* NULL for linux */
     int64_t vcpu, mem_gib, disk_gib, ttl_seconds; /* 0 when not given */
-    bool json;
 };
 
-static void parse_number(struct argp_state *state, const char *option, const char *text, int64_t max,
-                         int64_t *value)
+static int read_os(const struct usage_row *row, const char *text, void *place, struct error *err)
 {
-    if (!text_to_integer(text, 1, max, value))
-        argp_error(state, "--%s is a whole number from 1 to %" PRId64 ", not \"%s\"", option, max, text);
+    if (strcmp(text, "linux") != 0 && strcmp(text, "windows") != 0 && strcmp(text, "macos") != 0)
+        return error_set(err, ERROR_BAD_REQUEST, "--os is linux, not \"%s\"", text);
+    return usage_text(row, text, place, err);
 }
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-    switch (key) {
-    case KEY_OS:
-        arguments->os = arg;
-        if (strcmp(arg, "linux") != 0 && strcmp(arg, "windows") != 0 && strcmp(arg, "macos") != 0)
-            argp_error(state, "--os is linux, not \"%s\"", arg);
-        return 0;
-    case OPTION_URL:
-        arguments->url = arg;
-        return 0;
-    case KEY_VCPU:
-        parse_number(state, "vcpu", arg, 64, &arguments->vcpu);
-        return 0;
-    case KEY_MEM:
-        parse_number(state, "mem-gib", arg, 512, &arguments->mem_gib);
-        return 0;
-    case KEY_DISK:
-        parse_number(state, "disk-gib", arg, 4096, &arguments->disk_gib);
-        return 0;
-    case KEY_TTL:
-        parse_number(state, "ttl", arg, 31536000, &arguments->ttl_seconds);
-        return 0;
-    case OPTION_JSON:
-        arguments->json = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        argp_error(state, "\"%s\" is too much", arg);
-        return EINVAL;
-    default:
-        return ARGP_ERR_UNKNOWN;
-    }
-}
-
-static const struct argp_option options[] = {
-    {"os", KEY_OS, "OS", 0, "The guest's system: linux, the only one there is", 0},
-    HELP_URL,
-    {"vcpu", KEY_VCPU, "N", 0, "Virtual CPUs, 1 to 64 (default: the node's)", 0},
-    {"mem-gib", KEY_MEM, "N", 0, "Memory in GiB, 1 to 512 (default: the node's)", 0},
-    {"disk-gib", KEY_DISK, "N", 0, "Disk in GiB, 1 to 4096 (default: the node's)", 0},
-    {"ttl", KEY_TTL, "SECONDS", 0, "End the lease by itself after that long (default: the node's)", 0},
-    HELP_JSON,
+static const struct usage_row rows[] = {
+    {"os", "OS", "The guest's system: linux, the only one there is", read_os,
+     .offset = offsetof(struct up_arguments, os)},
+    {"vcpu", "N", "Virtual CPUs, 1 to 64 (default: the node's)", usage_number,
+     .offset = offsetof(struct up_arguments, vcpu), 1, 64},
+    {"mem-gib", "N", "Memory in GiB, 1 to 512 (default: the node's)", usage_number,
+     .offset = offsetof(struct up_arguments, mem_gib), 1, 512},
+    {"disk-gib", "N", "Disk in GiB, 1 to 4096 (default: the node's)", usage_number,
+     .offset = offsetof(struct up_arguments, disk_gib), 1, 4096},
+    {"ttl", "SECONDS", "End the lease by itself after that long (default: the node's)", usage_number,
+     .offset = offsetof(struct up_arguments, ttl_seconds), 1, 31536000},
     {0},
-};
-
-static const struct argp usage = {
-    .options = options,
-    .parser = parse,
-    .doc = "Take a lease and wait until its desktop can be used."
-           "\v" HELP_EXIT "\n\n"
-           "Examples:\n"
-           "  berth up\n"
-           "  berth up --vcpu 4 --mem-gib 8 --ttl 3600\n"
-           "  berth up --json | jq -r .id\n",
 };
 
 /* The create and what became of it. */
@@ -109,13 +63,13 @@ struct create {
 /* Set by SIGINT and SIGTERM. A lock-free atomic may be stored to in a handler (C17 7.14.1.1). */
 static atomic_bool interrupted;
 
-static void interrupt(int number)
+static void note_signal(int number)
 {
     (void)number;
     atomic_store(&interrupted, true);
 }
 
-static void *work(void *argument)
+static void *send_create(void *argument)
 {
     struct create *create = argument;
     struct error err = ERROR_INIT;
@@ -144,7 +98,7 @@ static bool wait_a_moment(struct create *create)
 }
 
 /* Shows how far the guest is until the create has its answer. */
-static void watch(struct create *create, const char *url)
+static void watch_create(struct create *create, const char *url)
 {
     CLEANUP_CLIENT struct client *observer = client_new(url, NULL);
     struct wait_line line = {.started_ms = clock_monotonic_ms()};
@@ -166,14 +120,14 @@ static json_t *create_lease(struct session *session, json_t *body, struct error 
                             .cancel = &interrupted,
                             .mutex = PTHREAD_MUTEX_INITIALIZER,
                             .err = ERROR_INIT};
-    struct sigaction action = {.sa_handler = interrupt}, before_int, before_term;
+    struct sigaction action = {.sa_handler = note_signal}, before_int, before_term;
     sync_cond_init(&create.changed);
     sigaction(SIGINT, &action, &before_int);
     sigaction(SIGTERM, &action, &before_term);
     pthread_t thread;
-    int started = sync_thread_start(&thread, "create", work, &create, err);
+    int started = sync_thread_start(&thread, "create", send_create, &create, err);
     if (started == 0) {
-        watch(&create, session->url);
+        watch_create(&create, session->url);
         pthread_join(thread, NULL);
         if (!create.lease)
             *err = create.err;
@@ -184,16 +138,16 @@ static json_t *create_lease(struct session *session, json_t *body, struct error 
     return create.lease;
 }
 
-static json_t *body_of(const struct arguments *arguments)
+static json_t *make_body(const struct up_arguments *given)
 {
     const struct {
         const char *key;
         int64_t value;
     } numbers[] = {
-        {"vcpu", arguments->vcpu},
-        {"mem_gib", arguments->mem_gib},
-        {"disk_gib", arguments->disk_gib},
-        {"ttl_seconds", arguments->ttl_seconds},
+        {"vcpu", given->vcpu},
+        {"mem_gib", given->mem_gib},
+        {"disk_gib", given->disk_gib},
+        {"ttl_seconds", given->ttl_seconds},
     };
     json_t *body = json_pack("{s:s}", "os", "linux");
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
@@ -211,36 +165,46 @@ static void tell_next(const char *url)
     terminal_say("      berth end%s", where);
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_up(struct session *none, const void *arguments, struct error *err)
 {
-    struct error err = ERROR_INIT;
-    struct arguments arguments = {.os = "linux"};
-    command_parse(command, argc, argv, &arguments);
-    if (strcmp(arguments.os, "linux") != 0) {
-        error_set(&err, ERROR_OS_REFUSED, "%s guests are not offered: a node leases Linux desktops alone",
-                  strcmp(arguments.os, "macos") == 0 ? "macOS" : "Windows");
-        return terminal_fail(&err);
-    }
-    CLEANUP_SESSION struct session *session = session_open(arguments.url, SESSION_TOKEN, &err);
+    (void)none; /* a system that is not offered is told before a node is asked for */
+    const struct up_arguments *given = arguments;
+    if (given->os && strcmp(given->os, "linux") != 0)
+        return error_set(err, ERROR_OS_REFUSED,
+                         "%s guests are not offered: a node leases Linux desktops alone",
+                         strcmp(given->os, "macos") == 0 ? "macOS" : "Windows");
+    CLEANUP_SESSION struct session *session = session_open(given->common.url, NULL, SESSION_TOKEN, err);
     if (!session)
-        return terminal_fail(&err);
+        return -1;
     int64_t started_ms = clock_monotonic_ms();
-    CLEANUP_JSON json_t *body = body_of(&arguments);
-    CLEANUP_JSON json_t *lease = create_lease(session, body, &err);
+    CLEANUP_JSON json_t *body = make_body(given);
+    CLEANUP_JSON json_t *lease = create_lease(session, body, err);
     if (!lease && atomic_load(&interrupted)) {
         terminal_say("berth: interrupted; the lease may still come up: see it with berth status, end it with "
                      "berth end");
         return EXIT_REFUSED;
     }
     if (!lease)
-        return terminal_fail(&err);
+        return -1;
     terminal_say("live after %.1f s", (double)(clock_monotonic_ms() - started_ms) / 1000);
-    if (arguments.json)
+    if (given->common.json)
         terminal_document(lease);
     else
         documents_print_lease(lease);
-    tell_next(arguments.url);
+    tell_next(given->common.url);
     return EXIT_DONE;
 }
 
-const struct command command_up = {NULL, "up", "Take a lease and wait until it is usable", &usage, run};
+const struct command command_up = {
+    NULL,
+    "up",
+    "Take a lease and wait until it is usable",
+    .usage = {.takes = TAKES_URL | TAKES_JSON,
+              .rows = rows,
+              .size = sizeof(struct up_arguments),
+              .help = "Take a lease and wait until its desktop can be used.",
+              .examples = "berth up\n"
+                          "berth up --vcpu 4 --mem-gib 8 --ttl 3600\n"
+                          "berth up --json | jq -r .id"},
+    .run = run_up,
+};

@@ -12,82 +12,39 @@
 #include "base/text.h"
 #include "command.h"
 #include "config/url.h"
-#include "lease_arguments.h"
-#include "session.h"
 
-enum { OPTION_WATCH = 0x200, OPTION_OPEN, OPTION_TOKEN };
 enum { OPENER_MS = 3000, OPENER_LOOK_MS = 20 };
 
-struct arguments {
-    struct lease_arguments lease;
+struct view_arguments {
+    struct usage_common common;
     bool watch, open, token;
 };
 
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-    struct arguments *arguments = state->input;
-    switch (key) {
-    case OPTION_WATCH:
-        arguments->watch = true;
-        return 0;
-    case OPTION_OPEN:
-        arguments->open = true;
-        return 0;
-    case OPTION_TOKEN:
-        arguments->token = true;
-        return 0;
-    case ARGP_KEY_ARG:
-        lease_arguments_id(arg, state, &arguments->lease);
-        return 0;
-    case ARGP_KEY_END:
-        if (arguments->token && arguments->watch)
-            argp_error(state, "--watch needs a ticket: a pairing token may always act");
-        if (arguments->token && arguments->open)
-            argp_error(state, "--open would hand the pairing token to other programs; leave --token out");
-        if (arguments->lease.json && (arguments->token || arguments->open))
-            argp_error(state, "--json prints what the node answered, without --open and --token");
-        return 0;
-    default:
-        return lease_arguments_option(key, arg, &arguments->lease);
-    }
-}
-
-static const struct argp_option options[] = {
-    {"watch", OPTION_WATCH, NULL, 0, "A link that sees and cannot act", 0},
-    {"open", OPTION_OPEN, NULL, 0, "Open it in this desktop's browser (xdg-open)", 0},
-    {"token", OPTION_TOKEN, NULL, 0, "Put the pairing token into the link instead of a ticket", 0},
-    HELP_URL,
-    HELP_JSON,
+static const struct usage_row rows[] = {
+    {"watch", NULL, "A link that sees and cannot act", usage_flag,
+     .offset = offsetof(struct view_arguments, watch)},
+    {"open", NULL, "Open it in this desktop's browser (xdg-open)", usage_flag,
+     .offset = offsetof(struct view_arguments, open)},
+    {"token", NULL, "Put the pairing token into the link instead of a ticket", usage_flag,
+     .offset = offsetof(struct view_arguments, token)},
     {0},
 };
 
-static const struct argp usage = {
-    .options = options,
-    .parser = parse,
-    .args_doc = "[LEASE]",
-    .doc = "Print a link that opens the guest in a browser on the node's host. It is good once and for a "
-           "minute; run this again for another. Without LEASE it is the only live one."
-           "\v" HELP_EXIT "\n\n"
-           "Examples:\n"
-           "  berth view\n"
-           "  berth view --open\n"
-           "  berth view --watch\n",
-};
-
-/* The document of GET /v1/leases/{id}/view. */
-static json_t *ask(struct session *session, const struct arguments *arguments, struct error *err)
+static int check_link(const void *arguments, struct error *err)
 {
-    CLEANUP_FREE char *lease = session_lease(session, arguments->lease.lease, err);
-    if (!lease)
-        return NULL;
-    CLEANUP_FREE char *path =
-        text_format("/v1/leases/%s/view?mode=%s", lease, arguments->watch ? "watch" : "control");
-    struct client_request request = {.method = "GET", .path = path, .timeout_ms = CLIENT_TIMEOUT_MS};
-    return client_ask(session->client, &request, err);
+    const struct view_arguments *given = arguments;
+    const char *wrong = NULL;
+    if (given->token && given->watch)
+        wrong = "--watch needs a ticket: a pairing token may always act";
+    else if (given->token && given->open)
+        wrong = "--open would hand the pairing token to other programs; leave --token out";
+    else if (given->common.json && (given->token || given->open))
+        wrong = "--json prints what the node answered, without --open and --token";
+    return wrong ? error_set(err, ERROR_BAD_REQUEST, "%s", wrong) : 0;
 }
 
 /* "http://127.0.0.1:PORT/?token=...". What the node answered goes to a browser: it must be what it says. */
-static char *link_of(const json_t *view, const char *token, struct error *err)
+static char *make_link(const json_t *view, const char *token, struct error *err)
 {
     const char *base, *ticket;
     if (document_string(view, "viewer_url", &base, err) < 0 ||
@@ -144,34 +101,48 @@ static int open_link(const char *link, struct error *err)
     return 0; /* it is the browser itself by now */
 }
 
-static int run(const struct command *command, int argc, char **argv)
+static int run_view(struct session *session, const void *arguments, struct error *err)
 {
-    struct error err = ERROR_INIT;
-    struct arguments arguments = {0};
-    command_parse(command, argc, argv, &arguments);
-    CLEANUP_SESSION struct session *session = session_open(arguments.lease.url, SESSION_TOKEN, &err);
-    CLEANUP_JSON json_t *view = session ? ask(session, &arguments, &err) : NULL;
+    const struct view_arguments *given = arguments;
+    CLEANUP_FREE char *path =
+        text_format("/v1/leases/%s/view?mode=%s", session->lease, given->watch ? "watch" : "control");
+    CLEANUP_JSON json_t *view = session_ask(session, "GET", path, err);
     if (!view)
-        return terminal_fail(&err);
-    if (arguments.lease.json)
+        return -1;
+    if (given->common.json)
         return terminal_document(view);
-    CLEANUP_FREE char *link = link_of(view, arguments.token ? session->token : NULL, &err);
+    CLEANUP_FREE char *link = make_link(view, given->token ? session->token : NULL, err);
     if (!link)
-        return terminal_fail(&err);
-    if (arguments.open) {
-        if (open_link(link, &err) == 0)
+        return -1;
+    if (given->open) {
+        if (open_link(link, err) == 0)
             return EXIT_DONE;
-        terminal_fail(&err);
+        terminal_fail(err);
         terminal_say("open this link yourself, within a minute:");
         printf("%s\n", link);
         return EXIT_REFUSED;
     }
-    if (arguments.token)
+    if (given->token)
         terminal_say("warning: this link holds your pairing token, which stays good; a link with a ticket is "
                      "safer to pass on");
     printf("%s\n", link);
     return EXIT_DONE;
 }
 
-const struct command command_view = {NULL, "view", "Print a link that opens the guest in a browser", &usage,
-                                     run};
+const struct command command_view = {
+    NULL,
+    "view",
+    "Print a link that opens the guest in a browser",
+    .usage = {.takes = TAKES_URL | TAKES_JSON | TAKES_LEASE,
+              .rows = rows,
+              .size = sizeof(struct view_arguments),
+              .check = check_link,
+              .help = "Print a link that opens the guest in a browser on the node's host. "
+                      "It is good once and for a minute; run this again for another. "
+                      "Without LEASE it is the only live one.",
+              .examples = "berth view\n"
+                          "berth view --open\n"
+                          "berth view --watch"},
+    .need = SESSION_LEASE,
+    .run = run_view,
+};

@@ -7,9 +7,8 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "config/client.h"
-#include "config/config.h"
 #include "config/home.h"
-#include "session.h"
+#include "protocol/lease.h"
 
 enum { IDLE_MAX = 8 };
 
@@ -168,7 +167,7 @@ static char *only_lease(struct mcp_node *node, struct mcp_stop *stop, struct mcp
     if (!leases)
         return NULL;
     const char *id = json_string_value(json_object_get(json_array_get(leases, 0), "id"));
-    if (json_array_size(leases) == 1 && id && session_lease_ok(id))
+    if (json_array_size(leases) == 1 && id && lease_id_valid(id))
         return text_copy(id);
     mcp_fault_set(fault, !json_is_array(leases)        ? "connection_lost"
                          : json_array_size(leases) > 1 ? "several_leases"

@@ -6,7 +6,7 @@
 #include "base/document.h"
 #include "doctor_table.h"
 #include "documents.h"
-#include "session.h"
+#include "protocol/lease.h"
 #include "wait_line.h"
 
 static json_t *parsed(const char *text)
@@ -109,7 +109,7 @@ static void test_verdict(void **state)
 static void test_lease_ids(void **state)
 {
     (void)state;
-    assert_true(session_lease_ok("l_0123456789abcdef0123456789abcdef"));
+    assert_true(lease_id_valid("l_0123456789abcdef0123456789abcdef"));
     static const char *const bad[] = {
         "",
         "l_",
@@ -121,7 +121,7 @@ static void test_lease_ids(void **state)
         "L_0123456789abcdef0123456789abcdef",
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        if (session_lease_ok(bad[i]))
+        if (lease_id_valid(bad[i]))
             fail_msg("\"%s\" is no id", bad[i]);
 }
 

@@ -17,6 +17,8 @@
 #include "mcp/tools.h"
 #include "protocol/action.h"
 
+extern const struct command command_act;
+
 static json_t *listed(const char *revision)
 {
     return mcp_tools_list(mcp_revision_find(revision));
@@ -309,18 +311,6 @@ static void docs_have_the_same_fields_and_bounds(void **state)
     }
 }
 
-/* What `berth act --help` prints, by the parser that prints it. */
-static char *act_help(void)
-{
-    CLEANUP_FREE char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    static char name[] = "berth act";
-    argp_help(command_act.usage, out, ARGP_HELP_LONG | ARGP_HELP_POST_DOC | ARGP_HELP_PRE_DOC, name);
-    fclose(out);
-    return TAKE(text);
-}
-
 /* The help folds its lines: blanks of any kind and number count as one. */
 static char *unfolded(const char *text)
 {
@@ -339,7 +329,7 @@ static void the_commands_help_has_the_same_ops(void **state)
     (void)state;
     size_t count;
     const struct action_op *ops = action_ops(&count);
-    CLEANUP_FREE char *folded = act_help();
+    CLEANUP_FREE char *folded = usage_doc(&command_act.usage);
     CLEANUP_FREE char *help = unfolded(folded);
     for (size_t i = 0; i < count; i++) {
         CLEANUP_FREE char *row = text_format(" %s", ops[i].name);

@@ -3,17 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "display/region.h"
+
 #define COLOUR 0xffffffu
+
+uint32_t canvas_cells_across(uint32_t width)
+{
+    return (width + CELL_WIDTH - 1) / CELL_WIDTH;
+}
 
 bool canvas_resize(struct canvas *canvas, uint32_t width, uint32_t height)
 {
     canvas_clear(canvas);
-    size_t across = (width + CELL_WIDTH - 1) / CELL_WIDTH, cells = across * height;
+    size_t across = canvas_cells_across(width), cells = across * height;
     canvas->width = width;
     canvas->height = height;
     canvas->missing = malloc(cells);
     canvas->line = calloc(across, CELL_WIDTH * sizeof(uint32_t));
-    /* As wide as whole cells: the library's own decoders know no narrower screen (rfb.c). */
+    /* As wide as whole cells: the library's own decoders know no narrower screen (rfb_client.c). */
     canvas->pixels = calloc(cells * CELL_WIDTH, sizeof(uint32_t));
     if (!canvas->missing || !canvas->pixels || !canvas->line)
         return false;
@@ -35,7 +42,7 @@ void canvas_settle(struct canvas *canvas)
     canvas->box_count = 0;
 }
 
-static int64_t waste(struct action_region a, struct action_region b)
+static int64_t union_waste(struct action_region a, struct action_region b)
 {
     return region_area(region_union(a, b)) - region_area(a) - region_area(b);
 }
@@ -45,9 +52,10 @@ static void add_box(struct canvas *canvas, struct action_region box)
 {
     size_t best = 0;
     for (size_t i = 1; i < canvas->box_count; i++)
-        if (waste(canvas->boxes[i], box) < waste(canvas->boxes[best], box))
+        if (union_waste(canvas->boxes[i], box) < union_waste(canvas->boxes[best], box))
             best = i;
-    if (canvas->box_count > 0 && (waste(canvas->boxes[best], box) <= 0 || canvas->box_count == CANVAS_BOXES))
+    if (canvas->box_count > 0 &&
+        (union_waste(canvas->boxes[best], box) <= 0 || canvas->box_count == CANVAS_BOXES))
         canvas->boxes[best] = region_union(canvas->boxes[best], box);
     else
         canvas->boxes[canvas->box_count++] = box;
@@ -56,8 +64,8 @@ static void add_box(struct canvas *canvas, struct action_region box)
 /* Strikes off the cells that a rectangle covers whole. */
 static void strike_cells(struct canvas *canvas, uint32_t x, uint32_t y, uint32_t w, uint32_t h)
 {
-    uint32_t across = (canvas->width + CELL_WIDTH - 1) / CELL_WIDTH;
-    uint32_t first = (x + CELL_WIDTH - 1) / CELL_WIDTH;
+    uint32_t across = canvas_cells_across(canvas->width);
+    uint32_t first = canvas_cells_across(x);
     uint32_t last = x + w == canvas->width ? across : (x + w) / CELL_WIDTH;
     for (uint32_t row = y; row < y + h; row++)
         for (uint32_t cell = first; cell < last; cell++) {
@@ -69,8 +77,7 @@ static void strike_cells(struct canvas *canvas, uint32_t x, uint32_t y, uint32_t
         return;
     free(canvas->missing);
     canvas->missing = NULL;
-    canvas->boxes[0] =
-        (struct action_region){0, 0, (int32_t)canvas->width, (int32_t)canvas->height}; /* all is new */
+    canvas->boxes[0] = region_whole(canvas->width, canvas->height); /* all is new */
     canvas->box_count = 1;
 }
 
@@ -124,4 +131,12 @@ void canvas_put(struct canvas *canvas, const uint8_t *raw, uint32_t x, uint32_t 
         add_box(canvas, run);
     if (canvas->missing)
         strike_cells(canvas, x, y, w, h);
+}
+
+void canvas_copy(const struct canvas *canvas, struct action_region region, struct frame *frame)
+{
+    for (int32_t y = region.y; y < region.y + region.height; y++) {
+        size_t at = (size_t)y * canvas->width + (size_t)region.x;
+        memcpy(frame->pixels + at, canvas->pixels + at, (size_t)region.width * sizeof(uint32_t));
+    }
 }

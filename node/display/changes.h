@@ -37,11 +37,4 @@ void changes_add(struct changes *changes, uint64_t sequence, int64_t time_ms, st
 bool changes_since(const struct changes *changes, uint64_t since, const struct action_region *within,
                    struct action_region *region, int64_t *last_ms);
 
-/* The smallest rectangle around two; the part of one that lies on a screen of a size (maybe nothing); whether
- * two have a pixel in common; how many pixels one has. */
-struct action_region region_union(struct action_region a, struct action_region b);
-struct action_region region_clip(struct action_region region, uint32_t width, uint32_t height);
-bool region_touches(struct action_region a, struct action_region b);
-int64_t region_area(struct action_region region);
-
 #endif

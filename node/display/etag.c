@@ -19,14 +19,14 @@ unsigned char *etag_secret(void)
     return secret;
 }
 
-void etag_of(const unsigned char *secret, const struct pixels *pixels, const void *way, size_t way_size,
+void etag_of(const unsigned char *secret, const struct pixels *pixels, const struct picture_plan *plan,
              char etag[PICTURE_ETAG_SIZE])
 {
     XXH3_state_t *state = XXH3_createState();
     if (!state)
         abort();
     XXH3_128bits_reset_withSecret(state, secret, SECRET_SIZE);
-    XXH3_128bits_update(state, way, way_size);
+    XXH3_128bits_update(state, plan, sizeof *plan);
     size_t row = (size_t)pixels->width * sizeof(uint32_t);
     if (pixels->width == pixels->stride)
         XXH3_128bits_update(state, pixels->first, row * pixels->height);

@@ -5,17 +5,16 @@
 #include <stdbool.h>
 
 #include "display/picture.h"
-#include "display/screenshot.h"
 
 /* A secret that keys the names, so that nobody who draws can make two pictures of one name. *Owned*: free().
  */
 unsigned char *etag_secret(void);
 
 /*
- * Names the picture that is made of some pixels in some way: a strong entity tag (RFC 9110 section 8.8.3)
+ * Names the picture that a plan makes of its pixels: a strong entity tag (RFC 9110 section 8.8.3)
  * with its quotes, the 128 bits of XXH3 over both.
  */
-void etag_of(const unsigned char *secret, const struct pixels *pixels, const void *way, size_t way_size,
+void etag_of(const unsigned char *secret, const struct pixels *pixels, const struct picture_plan *plan,
              char etag[PICTURE_ETAG_SIZE]);
 
 /*

@@ -1,8 +1,6 @@
-#include <stdlib.h>
-#include <string.h>
+#include "display/frame.h"
 
-#include "display/canvas.h"
-#include "display/session.h"
+#include <stdlib.h>
 
 struct frame *frame_new(uint32_t width, uint32_t height)
 {
@@ -41,44 +39,6 @@ struct frame *frame_retire(struct frame *frame)
         return frame;
     frame_release(frame);
     return NULL;
-}
-
-/*
- * A frame to be filled, and which part of it does not hold the present pixels yet. The one before the last is
- * used again where nobody looks at it any more: then only what has changed since has to be copied.
- */
-static struct frame *take_frame(struct display *display, const struct canvas *canvas,
-                                struct action_region *stale)
-{
-    struct frame *frame;
-    *stale = (struct action_region){0, 0, (int32_t)canvas->width, (int32_t)canvas->height};
-    {
-        LOCK_SCOPE(&display->mutex);
-        frame = TAKE(display->spare);
-        if (frame && frame->width == canvas->width && frame->height == canvas->height) {
-            changes_since(&display->changes, frame->sequence, NULL, stale, NULL);
-            *stale = region_clip(*stale, canvas->width, canvas->height);
-            return frame;
-        }
-    }
-    frame_release(frame);
-    return frame_new(canvas->width, canvas->height);
-}
-
-struct frame *frame_copy(struct display *display, const struct canvas *canvas, uint64_t sequence,
-                         int64_t time_ms)
-{
-    struct action_region stale;
-    struct frame *frame = take_frame(display, canvas, &stale);
-    if (!frame)
-        return NULL;
-    frame->sequence = sequence;
-    frame->time_ms = time_ms;
-    for (int32_t y = stale.y; y < stale.y + stale.height; y++) {
-        size_t at = (size_t)y * frame->width + (size_t)stale.x;
-        memcpy(frame->pixels + at, canvas->pixels + at, (size_t)stale.width * sizeof(uint32_t));
-    }
-    return frame;
 }
 
 bool frame_is_blank(const struct frame *frame)

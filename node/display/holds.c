@@ -143,7 +143,7 @@ void holds_leave(struct holder *holder)
     free(holder);
 }
 
-static size_t find(const uint32_t *keys, size_t count, uint32_t key)
+static size_t find_key(const uint32_t *keys, size_t count, uint32_t key)
 {
     size_t at = 0;
     while (at < count && keys[at] != key)
@@ -154,7 +154,7 @@ static size_t find(const uint32_t *keys, size_t count, uint32_t key)
 bool holds_key(struct holder *holder, uint32_t key, bool down)
 {
     LOCK_SCOPE(&holder->holds->mutex);
-    size_t at = find(holder->keys, holder->count, key);
+    size_t at = find_key(holder->keys, holder->count, key);
     bool held = at < holder->count;
     if (down && !held) {
         if (holder->count == HOLDS_KEYS_MAX)
@@ -201,7 +201,7 @@ size_t holds_others(struct holder *holder, uint32_t *keys, size_t max)
     LOCK_SCOPE(&holder->holds->mutex);
     for (struct holder *other = holder->holds->holders; other; other = other->next)
         for (size_t i = 0; other != holder && i < other->count && count < max; i++)
-            if (find(keys, count, other->keys[i]) == count)
+            if (find_key(keys, count, other->keys[i]) == count)
                 keys[count++] = other->keys[i];
     return count;
 }
@@ -229,7 +229,7 @@ bool holds_waiting(struct holds *holds)
 }
 
 /* With the mutex held. */
-static void sweep(struct holds *holds)
+static void end_waiting(struct holds *holds)
 {
     if (holds->waiting_count == 0)
         return;
@@ -254,7 +254,7 @@ bool holds_press(struct holds *holds, bool pressing)
     LOCK_SCOPE(&holds->mutex);
     holds->pressing = pressing;
     if (!pressing) {
-        sweep(holds);
+        end_waiting(holds);
         return false;
     }
     close_all(&holds->shut, &holds->shut_count);
@@ -264,6 +264,6 @@ bool holds_press(struct holds *holds, bool pressing)
 bool holds_sweep(struct holds *holds)
 {
     LOCK_SCOPE(&holds->mutex);
-    sweep(holds);
+    end_waiting(holds);
     return take_ended(holds);
 }

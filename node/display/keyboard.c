@@ -1,9 +1,9 @@
-/* The keyboard of a session: what goes out, and how far QEMU is with it (hands.h). */
+#include "display/keyboard.h"
+
 #include <string.h>
 
 #include "base/clock.h"
 #include "display/scancode.h"
-#include "display/session.h"
 #include "protocol/key_names.h"
 
 #define ENDS_PINGS 4
@@ -14,169 +14,169 @@ static const enum key_modifier modifier_order[] = {MODIFIER_CTRL, MODIFIER_ALT, 
 #define MODIFIER_KINDS (sizeof modifier_order / sizeof modifier_order[0])
 
 /* QEMU Extended Key Event with keysym 0: by scancode alone, so that no keymap is guessed. */
-static void key_bytes(uint8_t scancode, bool down, unsigned char bytes[HANDS_KEY_BYTES])
+static void key_bytes(uint8_t scancode, bool down, unsigned char bytes[KEYBOARD_BYTES])
 {
-    const unsigned char message[HANDS_KEY_BYTES] = {255, 0, 0, down, 0, 0, 0, 0, 0, 0, 0, scancode};
-    memcpy(bytes, message, HANDS_KEY_BYTES);
+    const unsigned char message[KEYBOARD_BYTES] = {255, 0, 0, down, 0, 0, 0, 0, 0, 0, 0, scancode};
+    memcpy(bytes, message, KEYBOARD_BYTES);
 }
 
-size_t keyboard_release(struct display *display, const uint32_t *keys, size_t count, unsigned char *bytes)
+size_t keyboard_release(struct input_state *input, const uint32_t *keys, size_t count, unsigned char *bytes)
 {
     for (size_t i = count; i > 0; i--) {
-        key_bytes((uint8_t)keys[i - 1], false, bytes + (count - i) * HANDS_KEY_BYTES);
-        holds_key(display->hands.holder, keys[i - 1], false);
+        key_bytes((uint8_t)keys[i - 1], false, bytes + (count - i) * KEYBOARD_BYTES);
+        holds_key(input->holder, keys[i - 1], false);
     }
-    display->hands.keys_sent += count;
-    return count * HANDS_KEY_BYTES;
+    input->keys_sent += count;
+    return count * KEYBOARD_BYTES;
 }
 
 /*
  * Sends key events (or none), waits for QEMU to have read them, and learns from the echo what has left its
- * queue; see hands.h. The mutex is held.
+ * queue; see proof.h. The mutex is held.
  */
-static int post(struct hand *hand, const unsigned char *bytes, size_t count, struct error *err)
+static int post_keys(struct turn *turn, const unsigned char *bytes, size_t count, struct error *err)
 {
-    struct hands *hands = &hand->display->hands;
+    struct input_state *input = turn->input;
     int64_t sent_us = clock_monotonic_us();
-    uint64_t ping = session_post(hand->display, bytes, count * HANDS_KEY_BYTES, err);
+    uint64_t ping = session_post(turn->session, bytes, count * KEYBOARD_BYTES, err);
     if (ping == 0)
         return -1;
-    bool empty = hands->keys_delivered == hands->keys_sent;
-    hands->keys_sent += count;
-    if (hand_await(hand, ping, err) < 0)
+    bool empty = input->keys_delivered == input->keys_sent;
+    input->keys_sent += count;
+    if (turn_await(turn, ping, err) < 0)
         return -1;
     /* Either the timer's turn before the last, or nothing was in the way of the first of these. */
-    bool due = hands->due_us <= hands->pinged_us;
-    if (due && hands->keys_delivered < hands->keys_sent && (count == 0 || empty)) {
-        hands->keys_delivered++;
-        hands->due_us = clock_monotonic_us() + KEY_US;
+    bool due = input->due_us <= input->pinged_us;
+    if (due && input->keys_delivered < input->keys_sent && (count == 0 || empty)) {
+        input->keys_delivered++;
+        input->due_us = clock_monotonic_us() + KEY_US;
     }
-    hands->pinged_us = sent_us;
+    input->pinged_us = sent_us;
     return 0;
 }
 
 /* The timer of QEMU's queue is due: two pings, the second sent by the session's thread when the first is
  * back, prove that it has been served. The mutex is held. */
-static int prove_turn(struct hand *hand, struct error *err)
+static int prove_turn(struct turn *turn, struct error *err)
 {
-    struct display *display = hand->display;
-    struct hands *hands = &display->hands;
+    struct session *session = turn->session;
+    struct input_state *input = turn->input;
     int64_t sent_us = clock_monotonic_us();
-    uint64_t ping = session_post(display, NULL, 0, err);
+    uint64_t ping = session_post(session, NULL, 0, err);
     if (ping == 0)
         return -1;
-    display->chased = ping;
-    display->chaser = 0;
-    if (hand_await(hand, ping, err) < 0 || hand_await(hand, display->chaser, err) < 0)
+    session->chased = ping;
+    session->chaser = 0;
+    if (turn_await(turn, ping, err) < 0 || turn_await(turn, session->chaser, err) < 0)
         return -1;
-    hands->pinged_us = sent_us;
-    if (!display->chaser || hands->due_us > sent_us)
+    input->pinged_us = sent_us;
+    if (!session->chaser || input->due_us > sent_us)
         return 0;
-    hands->keys_delivered++;
-    hands->due_us = clock_monotonic_us() + KEY_US;
+    input->keys_delivered++;
+    input->due_us = clock_monotonic_us() + KEY_US;
     return 0;
 }
 
 /* Waits for the next thing to happen: the timer of QEMU's queue, which it proves, or an answer of the agent.
  * The mutex is held. */
-static int follow(struct hand *hand, struct error *err)
+static int follow_queue(struct turn *turn, struct error *err)
 {
-    struct hands *hands = &hand->display->hands;
-    bool queued = hands->keys_delivered < hands->keys_sent;
-    if (queued && clock_monotonic_us() >= hands->due_us)
-        return prove_turn(hand, err);
-    int64_t until_us = queued ? hands->due_us : clock_monotonic_us() + IDLE_US;
-    session_sleep_until(hand->display, until_us);
+    struct input_state *input = turn->input;
+    bool queued = input->keys_delivered < input->keys_sent;
+    if (queued && clock_monotonic_us() >= input->due_us)
+        return prove_turn(turn, err);
+    int64_t until_us = queued ? input->due_us : clock_monotonic_us() + IDLE_US;
+    session_sleep_until(turn->session, until_us);
     return 0;
 }
 
-static bool has_room(const struct hands *hands, size_t count)
+static bool has_room(const struct input_state *input, size_t count)
 {
-    return hands->keys_sent - hands->keys_taken + count <= KEYS_WINDOW;
+    return input->keys_sent - input->keys_taken + count <= KEYS_WINDOW;
 }
 
 /* Waits until `count` more events may be under way. The mutex is held. */
-static int make_room(struct hand *hand, size_t count, struct error *err)
+static int make_room(struct turn *turn, size_t count, struct error *err)
 {
-    struct hands *hands = &hand->display->hands;
+    struct input_state *input = turn->input;
     for (;;) {
-        if (hand_check(hand, err) < 0 || hand_hear(hand, err) < 0)
+        if (turn_check(turn, err) < 0 || proof_hear(turn, err) < 0)
             return -1;
         /* The agent is asked about several at a time, while QEMU still has some to deliver. */
-        uint64_t unproven = hands->keys_delivered - hands->keys_taken;
-        bool worth = unproven >= KEYS_CHUNK || hands->keys_delivered == hands->keys_sent;
-        if (!has_room(hands, count) && worth && hand_ask(hand, err) < 0)
+        uint64_t unproven = input->keys_delivered - input->keys_taken;
+        bool worth = unproven >= KEYS_CHUNK || input->keys_delivered == input->keys_sent;
+        if (!has_room(input, count) && worth && proof_ask(turn, err) < 0)
             return -1;
-        if (has_room(hands, count))
+        if (has_room(input, count))
             return 0;
-        if (!hand->question.answered && follow(hand, err) < 0)
+        if (!turn->question.answered && follow_queue(turn, err) < 0)
             return -1;
     }
 }
 
-static void note_hold(struct hands *hands, const struct hands_key *key)
+static void note_hold(struct input_state *input, const struct turn_key *key)
 {
     if (!key->lift)
-        holds_key(hands->holder, key->scancode, key->down);
+        holds_key(input->holder, key->scancode, key->down);
 }
 
 /* Whether pointer messages are unproven: keys must not overtake them. */
-static bool pointer_is_open(struct hand *hand)
+static bool pointer_is_open(struct turn *turn)
 {
-    LOCK_SCOPE(&hand->display->mutex);
-    return hand->display->hands.moves_taken < hand->display->hands.moves_sent;
+    LOCK_SCOPE(&turn->session->mutex);
+    return turn->input->moves_taken < turn->input->moves_sent;
 }
 
 /* Posts the gathered key events once there is room for them. */
-static int flush(struct hand *hand, struct error *err)
+static int flush_keys(struct turn *turn, struct error *err)
 {
-    unsigned char bytes[KEYS_CHUNK * HANDS_KEY_BYTES];
-    struct display *display = hand->display;
-    size_t count = hand->chunk_count;
+    unsigned char bytes[KEYS_CHUNK * KEYBOARD_BYTES];
+    struct session *session = turn->session;
+    size_t count = turn->chunk_count;
     if (count == 0)
         return 0;
-    if (pointer_is_open(hand) && hand_prove(hand, err) < 0)
+    if (pointer_is_open(turn) && proof_await(turn, err) < 0)
         return -1;
-    LOCK_SCOPE(&display->mutex);
-    if (make_room(hand, count, err) < 0)
+    LOCK_SCOPE(&session->mutex);
+    if (make_room(turn, count, err) < 0)
         return -1;
-    hand->chunk_count = 0;
+    turn->chunk_count = 0;
     for (size_t i = 0; i < count; i++) {
-        key_bytes(hand->chunk[i].scancode, hand->chunk[i].down, bytes + i * HANDS_KEY_BYTES);
-        note_hold(&display->hands, &hand->chunk[i]);
-        hand->typed += hand->chunk[i].enters;
+        key_bytes(turn->chunk[i].scancode, turn->chunk[i].down, bytes + i * KEYBOARD_BYTES);
+        note_hold(turn->input, &turn->chunk[i]);
+        turn->typed += turn->chunk[i].enters;
     }
-    return post(hand, bytes, count, err);
+    return post_keys(turn, bytes, count, err);
 }
 
-static int gather(struct hand *hand, struct hands_key key, struct error *err)
+static int gather_key(struct turn *turn, struct turn_key key, struct error *err)
 {
-    if (hand->chunk_count == KEYS_CHUNK && flush(hand, err) < 0)
+    if (turn->chunk_count == KEYS_CHUNK && flush_keys(turn, err) < 0)
         return -1;
-    hand->chunk[hand->chunk_count++] = key;
+    turn->chunk[turn->chunk_count++] = key;
     return 0;
 }
 
-int keyboard_send(struct hand *hand, uint16_t key, bool down, struct error *err)
+int keyboard_send(struct turn *turn, uint16_t key, bool down, struct error *err)
 {
-    return gather(hand, (struct hands_key){.scancode = scancode_of(key), .down = down}, err);
+    return gather_key(turn, (struct turn_key){.scancode = scancode_of(key), .down = down}, err);
 }
 
-int keyboard_tap(struct hand *hand, uint16_t key, bool enters, struct error *err)
+int keyboard_tap(struct turn *turn, uint16_t key, bool enters, struct error *err)
 {
     uint8_t scancode = scancode_of(key);
-    if (hand->chunk_count + 2 > KEYS_CHUNK && flush(hand, err) < 0)
+    if (turn->chunk_count + 2 > KEYS_CHUNK && flush_keys(turn, err) < 0)
         return -1;
-    hand->chunk[hand->chunk_count++] = (struct hands_key){scancode, .down = true, .enters = enters};
-    hand->chunk[hand->chunk_count++] = (struct hands_key){scancode, .down = false};
+    turn->chunk[turn->chunk_count++] = (struct turn_key){scancode, .down = true, .enters = enters};
+    turn->chunk[turn->chunk_count++] = (struct turn_key){scancode, .down = false};
     return 0;
 }
 
-int keyboard_modifiers(struct hand *hand, unsigned modifiers, bool down, struct error *err)
+int keyboard_modifiers(struct turn *turn, unsigned modifiers, bool down, struct error *err)
 {
     for (size_t i = 0; i < MODIFIER_KINDS; i++) {
         enum key_modifier modifier = modifier_order[down ? i : MODIFIER_KINDS - 1 - i];
-        if ((modifiers & modifier) && keyboard_send(hand, keys_of_modifier(modifier), down, err) < 0)
+        if ((modifiers & modifier) && keyboard_send(turn, keys_of_modifier(modifier), down, err) < 0)
             return -1;
     }
     return 0;
@@ -202,50 +202,55 @@ static uint8_t modifier_scancode(uint32_t held)
     return 0;
 }
 
-int keyboard_lift_others(struct hand *hand, struct error *err)
+int keyboard_lift_others(struct turn *turn, struct error *err)
 {
     uint32_t held[HOLDS_KEYS_MAX];
-    size_t count = holds_others(hand->display->hands.holder, held, HOLDS_KEYS_MAX);
+    size_t count = holds_others(turn->input->holder, held, HOLDS_KEYS_MAX);
     for (size_t i = 0; i < count; i++) {
         uint8_t scancode = modifier_scancode(held[i]);
-        if (scancode && gather(hand, (struct hands_key){.scancode = scancode, .lift = true}, err) < 0)
+        if (scancode && gather_key(turn, (struct turn_key){.scancode = scancode, .lift = true}, err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* A round of QEMU's main loop for what a viewer said last, one for its end, and as many again to be sure. */
-static int sync_ends(struct hand *hand, struct error *err)
+static int sync_ends(struct turn *turn, struct error *err)
 {
-    LOCK_SCOPE(&hand->display->mutex);
+    LOCK_SCOPE(&turn->session->mutex);
     for (int i = 0; i < ENDS_PINGS; i++)
-        if (post(hand, NULL, 0, err) < 0)
+        if (post_keys(turn, NULL, 0, err) < 0)
             return -1;
     return 0;
 }
 
-int keyboard_begin(struct hand *hand, struct error *err)
+int keyboard_begin(struct turn *turn, struct error *err)
 {
-    return holds_press(hand->display->hands.holds, true) ? sync_ends(hand, err) : 0;
+    return holds_press(turn->input->holds, true) ? sync_ends(turn, err) : 0;
 }
 
-int keyboard_pause(struct hand *hand, struct error *err)
+int keyboard_pause(struct turn *turn, struct error *err)
 {
-    if (!holds_waiting(hand->display->hands.holds))
+    if (!holds_waiting(turn->input->holds))
         return 0;
-    if (flush(hand, err) < 0)
+    if (flush_keys(turn, err) < 0)
         return -1;
-    return holds_sweep(hand->display->hands.holds) ? sync_ends(hand, err) : 0;
+    return holds_sweep(turn->input->holds) ? sync_ends(turn, err) : 0;
 }
 
-int keyboard_drain(struct hand *hand, struct error *err)
+int keyboard_drain(struct turn *turn, struct error *err)
 {
-    if (flush(hand, err) < 0)
+    if (flush_keys(turn, err) < 0)
         return -1;
-    struct hands *hands = &hand->display->hands;
-    LOCK_SCOPE(&hand->display->mutex);
-    while (hands->keys_delivered < hands->keys_sent)
-        if (hand_check(hand, err) < 0 || follow(hand, err) < 0)
+    struct input_state *input = turn->input;
+    LOCK_SCOPE(&turn->session->mutex);
+    while (input->keys_delivered < input->keys_sent)
+        if (turn_check(turn, err) < 0 || follow_queue(turn, err) < 0)
             return -1;
-    return hand_check(hand, err);
+    return turn_check(turn, err);
+}
+
+int keyboard_settle(struct turn *turn, struct error *err)
+{
+    return keyboard_drain(turn, err) < 0 ? -1 : proof_await(turn, err);
 }

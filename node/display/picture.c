@@ -8,29 +8,15 @@
 
 #include <jpeglib.h>
 
-#include "base/cleanup.h"
+#include "base/text.h"
+#include "display/frame.h"
+#include "display/region.h"
+#include "display/scale.h"
 
-/* Where a file grows in memory. */
-struct sink {
-    unsigned char *data;
-    size_t size, room;
-};
-
-static void append(png_structp png, png_bytep bytes, size_t count)
+static void append_bytes(png_structp png, png_bytep bytes, size_t count)
 {
-    struct sink *sink = png_get_io_ptr(png);
-    if (count > sink->room - sink->size) {
-        size_t room = sink->room ? sink->room : 65536;
-        while (room - sink->size < count)
-            room *= 2;
-        unsigned char *data = realloc(sink->data, room);
-        if (!data)
-            png_error(png, "no memory is left");
-        sink->data = data;
-        sink->room = room;
-    }
-    memcpy(sink->data + sink->size, bytes, count);
-    sink->size += count;
+    if (!text_add(png_get_io_ptr(png), bytes, count))
+        png_error(png, "no memory is left");
 }
 
 static void flush_nothing(png_structp png)
@@ -85,24 +71,22 @@ static int write_png(png_structp png, png_infop info, const struct pixels *pixel
 
 int picture_png(const struct pixels *pixels, unsigned char **data, size_t *size, struct error *err)
 {
-    struct sink sink = {.data = NULL};
+    CLEANUP_TEXT struct text_buffer file = {0};
     CLEANUP_FREE unsigned char *row = malloc((size_t)pixels->width * 3);
     png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, fail_png, warn_png);
     png_infop info = png ? png_create_info_struct(png) : NULL;
     int result = -1;
     if (row && info) {
-        png_set_write_fn(png, &sink, append, flush_nothing);
+        png_set_write_fn(png, &file, append_bytes, flush_nothing);
         result = write_png(png, info, pixels, row);
     } else {
         error_set(err, ERROR_INTERNAL, "cannot make a PNG of the screen: no memory is left");
     }
     png_destroy_write_struct(&png, &info);
-    if (result < 0) {
-        free(sink.data);
+    if (result < 0)
         return -1;
-    }
-    *data = sink.data;
-    *size = sink.size;
+    *size = file.size;
+    *data = (unsigned char *)TAKE(file.text);
     return 0;
 }
 
@@ -167,4 +151,97 @@ int picture_jpeg(const struct pixels *pixels, int quality, unsigned char **data,
     *data = out;
     *size = out_size;
     return 0;
+}
+
+int picture_plan_of(const struct picture_request *request, uint32_t frame_width, uint32_t frame_height,
+                    struct picture_plan *plan, struct error *err)
+{
+    struct action_region region =
+        request->has_region ? request->region : region_whole(frame_width, frame_height);
+    if (!region_fits(region, frame_width, frame_height))
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "the region [%d, %d, %d, %d] is not inside the screen, which is %ux%u: x + "
+                         "width is at most %u, y + height at most %u",
+                         region.x, region.y, region.width, region.height, frame_width, frame_height,
+                         frame_width, frame_height);
+    struct scaling scaling = scaling_of((uint32_t)region.width, (uint32_t)region.height, request->max_edge);
+    *plan = (struct picture_plan){.format = (int32_t)request->format,
+                                  .quality = request->format == PICTURE_JPEG ? request->quality : 0,
+                                  .region = region,
+                                  .frame_width = frame_width,
+                                  .frame_height = frame_height,
+                                  .width = scaling.width,
+                                  .height = scaling.height,
+                                  .part = scaling.part,
+                                  .whole = scaling.whole};
+    return 0;
+}
+
+struct pixels picture_pixels(const struct picture_plan *plan, const struct frame *frame)
+{
+    const struct action_region *region = &plan->region;
+    return (struct pixels){frame->pixels + (size_t)region->y * frame->width + region->x,
+                           (uint32_t)region->width, (uint32_t)region->height, frame->width};
+}
+
+int picture_encode(const struct picture_plan *plan, const struct pixels *pixels, unsigned char **data,
+                   size_t *size, struct error *err)
+{
+    struct pixels shown = *pixels;
+    CLEANUP_FREE uint32_t *smaller = NULL;
+    if (plan->part < plan->whole) {
+        struct scaling scaling = {plan->width, plan->height, plan->part, plan->whole};
+        smaller = calloc((size_t)plan->width * plan->height, sizeof *smaller);
+        if (!smaller || scale_down(pixels, &scaling, smaller) < 0)
+            return error_set(err, ERROR_INTERNAL, "cannot make the picture smaller: no memory is left");
+        shown = (struct pixels){smaller, plan->width, plan->height, plan->width};
+    }
+    return plan->format == PICTURE_JPEG ? picture_jpeg(&shown, plan->quality, data, size, err)
+                                        : picture_png(&shown, data, size, err);
+}
+
+struct picture_file *picture_file_share(struct picture_file *file)
+{
+    __atomic_add_fetch(&file->references, 1, __ATOMIC_RELAXED);
+    return file;
+}
+
+void picture_file_release(struct picture_file *file)
+{
+    if (!file || __atomic_sub_fetch(&file->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    free(file->data);
+    free(file);
+}
+
+struct picture *picture_new(struct picture_file *file, bool still, bool known)
+{
+    const struct picture_plan *plan = &file->plan;
+    struct picture *picture = calloc(1, sizeof *picture);
+    if (!picture)
+        abort();
+    *picture = (struct picture){.mime = plan->format == PICTURE_JPEG ? "image/jpeg" : "image/png",
+                                .width = plan->width,
+                                .height = plan->height,
+                                .frame_width = plan->frame_width,
+                                .frame_height = plan->frame_height,
+                                .region = plan->region,
+                                .scale = (double)plan->part / plan->whole,
+                                .still = still,
+                                .known = known};
+    memcpy(picture->etag, file->etag, sizeof picture->etag);
+    if (!known) {
+        picture->file = picture_file_share(file);
+        picture->data = file->data;
+        picture->size = file->size;
+    }
+    return picture;
+}
+
+void picture_release(struct picture *picture)
+{
+    if (!picture)
+        return;
+    picture_file_release(picture->file);
+    free(picture);
 }

@@ -27,8 +27,8 @@ struct scaling scaling_of(uint32_t width, uint32_t height, uint32_t max_edge)
 }
 
 /* The units that a pixel of the result covers along one edge; the last takes in what is left over. */
-static void span(uint32_t i, uint32_t count, uint32_t size, const struct scaling *scaling, uint64_t *begin,
-                 uint64_t *end)
+static void span_of(uint32_t i, uint32_t count, uint32_t size, const struct scaling *scaling, uint64_t *begin,
+                    uint64_t *end)
 {
     uint64_t limit = (uint64_t)size * scaling->part;
     *begin = (uint64_t)i * scaling->whole;
@@ -38,7 +38,7 @@ static void span(uint32_t i, uint32_t count, uint32_t size, const struct scaling
 }
 
 /* How many units of a source pixel lie in a span. */
-static float overlap(uint64_t at, uint64_t begin, uint64_t end, uint32_t part)
+static float overlap_of(uint64_t at, uint64_t begin, uint64_t end, uint32_t part)
 {
     uint64_t from = at * part, to = from + part;
     from = from > begin ? from : begin;
@@ -53,7 +53,7 @@ static void add_row(float *restrict sums, const unsigned char *restrict bytes, f
         sums[i] += weight * (float)bytes[i];
 }
 
-static uint32_t pack(quad sum, float total)
+static uint32_t pack_mean(quad sum, float total)
 {
     quad mean = sum / total + 0.5f;
     return (uint32_t)mean[2] << 16 | (uint32_t)mean[1] << 8 | (uint32_t)mean[0];
@@ -66,13 +66,13 @@ static void shrink_row(const float *sums, uint32_t width, float rows, const stru
     for (uint32_t i = 0; i < scaling->width; i++) {
         uint64_t begin, end;
         quad sum = {0};
-        span(i, scaling->width, width, scaling, &begin, &end);
+        span_of(i, scaling->width, width, scaling, &begin, &end);
         for (uint64_t x = begin / scaling->part; x * scaling->part < end; x++) {
             quad column;
             memcpy(&column, sums + x * 4, sizeof column);
-            sum += column * overlap(x, begin, end, scaling->part);
+            sum += column * overlap_of(x, begin, end, scaling->part);
         }
-        out[i] = pack(sum, (float)(end - begin) * rows);
+        out[i] = pack_mean(sum, (float)(end - begin) * rows);
     }
 }
 
@@ -84,11 +84,11 @@ int scale_down(const struct pixels *source, const struct scaling *scaling, uint3
         return -1;
     for (uint32_t j = 0; j < scaling->height; j++) {
         uint64_t begin, end;
-        span(j, scaling->height, source->height, scaling, &begin, &end);
+        span_of(j, scaling->height, source->height, scaling, &begin, &end);
         memset(sums, 0, count * sizeof *sums);
         for (uint64_t y = begin / scaling->part; y * scaling->part < end; y++)
             add_row(sums, (const unsigned char *)(source->first + y * source->stride),
-                    overlap(y, begin, end, scaling->part), count);
+                    overlap_of(y, begin, end, scaling->part), count);
         shrink_row(sums, source->width, (float)(end - begin), scaling, out + (size_t)j * scaling->width);
     }
     return 0;

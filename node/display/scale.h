@@ -2,7 +2,9 @@
 #ifndef BERTHOS_DISPLAY_SCALE_H
 #define BERTHOS_DISPLAY_SCALE_H
 
-#include "display/picture.h"
+#include <stdint.h>
+
+#include "display/pixels.h"
 
 /* How large a picture becomes. */
 struct scaling {

@@ -1,10 +1,12 @@
 /*
- * The inside of a display session, shared by the files of display/ alone.
+ * What the thread of the RFB client (rfb_thread.c) and those who decide (all other files) share of a guest's
+ * display. Private to display/.
  *
- * Theory of operation. One thread (rfb.c) owns the libvncclient client and is the only one that reads or
- * writes the socket. Callers put bytes into the outbox, say how fresh a frame they want, and wait on one
- * condition; an eventfd wakes the thread. The thread sleeps in poll() without a time-out: deadlines belong to
- * those who wait, so a session that nobody asks makes no wake-ups of its own.
+ * Theory of operation. One thread owns the RFB client and is the only one that reads or writes the socket.
+ * Callers put bytes into the outbox, say how fresh a frame they want, and wait on one condition; an eventfd
+ * wakes the thread. The thread sleeps in poll() without a time-out: deadlines belong to those who wait, so a
+ * session that nobody asks makes no wake-ups of its own. The thread knows nothing of pictures, actions or
+ * deadlines, and callers nothing of the socket: what passes between them is all in struct session.
  *
  * Freshness. QEMU compares the screen at ticks of 30 ms to 3 s, the further apart the longer it is still, and
  * pixels only leave at a tick. A fence makes a tick happen now: an empty ClientCutText (any message of type
@@ -30,23 +32,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cancel.h"
+#include "base/error.h"
 #include "display/changes.h"
-#include "display/display.h"
-#include "display/hands.h"
+#include "display/frame.h"
 
 /* Of the 100 ms that a picture may lag behind: how old a frame may be that is given out again. The rest is
  * for the guest's drawing to reach QEMU. */
 #define FRESH_SLACK_MS 60
 
-/* While somebody waits for changes or stillness, QEMU is asked at least so often whether there is more. */
-#define WATCH_MS 100
-
 /* QEMU that owes an answer for this long is given up, and the session with it. */
 #define MUTE_MS 5000
-
-/* Bounds of what QEMU may send: its own VNC server stops at 5120 x 2160. */
-#define EDGE_MAX   8192
-#define PIXELS_MAX (16u << 20)
 
 #define OUTBOX_SIZE 4096
 
@@ -60,7 +56,7 @@ extern const unsigned char session_ping[SESSION_PING_SIZE];
 
 enum session_state { SESSION_OPENING, SESSION_RUNNING, SESSION_DEAD };
 
-struct display {
+struct session {
     pthread_mutex_t mutex;  /* guards all below up to the mark */
     pthread_cond_t changed; /* something below has changed */
 
@@ -90,13 +86,6 @@ struct display {
     int watchers;           /* how many wait for a change or for stillness */
     bool follow;            /* input went out: the thread is to ask for the next change */
     int64_t acted_ms;       /* when input last went out, monotonic */
-
-    pthread_cond_t developed; /* something about shots or makers has changed */
-    struct shot *shots;       /* pictures of the present frame, the last used first; look.c */
-    struct maker *makers;     /* who makes one now, and who waits to, in order */
-    unsigned char *secret;    /* keys the pictures' names; etag.c */
-
-    struct hands hands;
     /* end of what the mutex guards */
 
     pthread_t thread;
@@ -106,87 +95,42 @@ struct display {
     int handshake_s; /* read time-out of the handshake, whole seconds */
 };
 
-/* The thread. argument: the struct display. */
-void *rfb_run(void *argument);
+/* Sets one up without a connection, and frees what it owns. */
+void session_init(struct session *session);
+void session_clear(struct session *session);
 
 /* Wakes the thread. */
-void session_wake(struct display *display);
+void session_wake(struct session *session);
 
 /* Marks the session dead and cuts the socket. The mutex is held. */
-void session_kill(struct display *display, const char *reason);
+void session_kill(struct session *session, const char *reason);
 
 /* Sets *err and returns -1 when the session has ended or is dead. The mutex is held. */
-int session_check(const struct display *display, struct error *err);
+int session_check(const struct session *session, struct error *err);
+
+/* The same, and when a caller has given up (cancel may be NULL). */
+int session_check_wanted(const struct session *session, const struct cancel *cancel, struct error *err);
 
 /*
  * Puts bytes into the outbox, and a ping after them. The mutex is held. Returns the number of the ping
- * (display->echoes reaches it when QEMU has processed the bytes), or 0 with *err.
+ * (session->echoes reaches it when QEMU has processed the bytes), or 0 with *err.
  */
-uint64_t session_post(struct display *display, const unsigned char *bytes, size_t size, struct error *err);
+uint64_t session_post(struct session *session, const unsigned char *bytes, size_t size, struct error *err);
 
-/* Waits for the echo of a ping. The mutex is held. Errors: as session_check(), and those of a passed
- * deadline (session_late()). */
-int session_await(struct display *display, uint64_t ping, int64_t deadline_ms, struct error *err);
+/* Kills a session whose QEMU owes an answer since `since_ms` and has been silent for MUTE_MS. The mutex is
+ * held. */
+void session_kill_mute(struct session *session, int64_t since_ms);
 
-/*
- * What a passed deadline means: ERROR_GUEST_FAILED and a dead session when QEMU has been silent since
- * `since_ms` and for MUTE_MS at least, else the given code. The mutex is held. Returns -1.
- */
-int session_late(struct display *display, int64_t since_ms, enum error_code code, struct error *err);
+/* What a passed deadline means for what QEMU owes since `since_ms`: ERROR_GUEST_FAILED, maybe with a dead
+ * session. The mutex is held. Returns -1. */
+int session_late(struct session *session, int64_t since_ms, struct error *err);
 
 /* Waits on `changed` until a monotonic time in microseconds at most. The mutex is held. */
-void session_sleep_until(struct display *display, int64_t until_us);
+void session_sleep_until(struct session *session, int64_t until_us);
 
 /* Waits for a frame that shows everything drawn before since_ms. The mutex is held. *Borrowed* until it is
  * let go. NULL with ERROR_CANCELLED or as display_capture(). */
-struct frame *session_frame(struct display *display, int64_t since_ms, struct cancel *cancel,
+struct frame *session_frame(struct session *session, int64_t since_ms, struct cancel *cancel,
                             int64_t deadline_ms, struct error *err);
-
-/* Whether a caller has given up (cancel may be NULL); *err then says so. */
-bool session_cancelled(const struct cancel *cancel, struct error *err);
-
-/* Wakes everybody who waits in the session; for cancel_listen(), with the session as context. */
-void session_stir(void *display);
-
-/* A frame without content and with one reference; NULL when memory is gone. *Owned*. */
-struct frame *frame_new(uint32_t width, uint32_t height);
-
-/* Another reference. */
-struct frame *frame_share(struct frame *frame);
-
-/* Gives up the session's reference to a frame (may be NULL). Returns the frame, now *owned* and writable,
- * when that was the last one, else NULL. */
-struct frame *frame_retire(struct frame *frame);
-
-/* A frame of a canvas's pixels, whose sequence number and time are given; NULL when memory is gone. For the
- * thread, without the mutex. *Owned*. */
-struct canvas;
-struct frame *frame_copy(struct display *display, const struct canvas *canvas, uint64_t sequence,
-                         int64_t time_ms);
-
-/* The pictures that are kept: set up, forgotten when the frame has changed (the mutex is held), freed. */
-void shots_open(struct display *display);
-void shots_forget(struct display *display);
-void shots_close(struct display *display);
-
-/*
- * Waits for a picture that has changed since now, or for one that stays still (action.h). No lock is held.
- * cancel may be NULL; who passes one has it stir the session. Errors: ERROR_TIMEOUT, ERROR_CANCELLED, and as
- * display_capture().
- */
-int watch_wait(struct display *display, const struct action *action, struct cancel *cancel,
-               int64_t deadline_ms, struct error *err);
-
-/* Waits until the screen has changed after its pixels had a sequence number. 1 when the deadline came first.
- * No lock is held. Errors as display_capture(). */
-int watch_since(struct display *display, uint64_t since, int64_t deadline_ms, struct error *err);
-
-/*
- * Waits until the screen, or a region of it, has been still for still_ms, counted from the last change or the
- * last input at the earliest, and says up to when everything has been seen. *still is false when the deadline
- * came first. No lock is held. Errors: ERROR_CANCELLED, and as display_capture().
- */
-int watch_still(struct display *display, const struct action_region *region, int64_t still_ms,
-                struct cancel *cancel, int64_t deadline_ms, bool *still, int64_t *seen_ms, struct error *err);
 
 #endif

@@ -16,7 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "config/config.h"
-#include "display/screenshot.h"
+#include "display/display.h"
 #include "doctor/eligibility.h"
 #include "guest/hypervisor.h"
 #include "pairing/pairing.h"

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "display/display.h"
-#include "display/screenshot.h"
 #include "web/exchange.h"
 
 /* Whose screen it is. The functions do what display_screenshot(), display_perform() and display_changes()

@@ -6,6 +6,7 @@
 
 #include "display/canvas.h"
 #include "display/changes.h"
+#include "display/region.h"
 
 static void assert_region(struct action_region got, int32_t x, int32_t y, int32_t width, int32_t height)
 {

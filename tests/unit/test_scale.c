@@ -121,25 +121,26 @@ static void names_tell_pictures_apart(void **state)
     for (uint32_t i = 0; i < 64 * 64; i++)
         pixels[i] = colour(i);
     struct pixels all = {pixels, 64, 64, 64}, part = {pixels + 65, 20, 20, 64};
-    etag_of(secret, &all, "png", 3, first);
+    const struct picture_plan png = {.format = PICTURE_PNG}, jpeg = {.format = PICTURE_JPEG};
+    etag_of(secret, &all, &png, first);
     assert_int_equal(strlen(first), 34);
     assert_true(first[0] == '"' && first[33] == '"');
-    etag_of(secret, &all, "png", 3, second);
+    etag_of(secret, &all, &png, second);
     assert_string_equal(first, second);
-    etag_of(secret, &all, "jpg", 3, second);
+    etag_of(secret, &all, &jpeg, second);
     assert_string_not_equal(first, second);
-    etag_of(other, &all, "png", 3, second);
+    etag_of(other, &all, &png, second);
     assert_string_not_equal(first, second);
     pixels[64 * 64 - 1] ^= 1;
-    etag_of(secret, &all, "png", 3, second);
+    etag_of(secret, &all, &png, second);
     assert_string_not_equal(first, second);
 
-    etag_of(secret, &part, "png", 3, first);
+    etag_of(secret, &part, &png, first);
     pixels[0] ^= 1; /* outside */
-    etag_of(secret, &part, "png", 3, second);
+    etag_of(secret, &part, &png, second);
     assert_string_equal(first, second);
     pixels[20 * 64 + 20] ^= 1; /* its last one */
-    etag_of(secret, &part, "png", 3, second);
+    etag_of(secret, &part, &png, second);
     assert_string_not_equal(first, second);
     free(secret);
     free(other);

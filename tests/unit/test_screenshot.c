@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "display/screenshot.h"
 #include "display_fixture.h"
 
 static const struct picture_request plain = {

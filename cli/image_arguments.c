@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/home.h"
+#include "config/image_name.h"
 #include "terminal.h"
 
 static int read_dir(const struct usage_row *row, const char *text, void *place, struct error *err)
@@ -17,8 +18,7 @@ static int read_dir(const struct usage_row *row, const char *text, void *place, 
 
 static int read_name(const struct usage_row *row, const char *text, void *place, struct error *err)
 {
-    char stem[256];
-    if (!image_stem(text, stem, sizeof stem))
+    if (!image_name_valid(text))
         return error_set(err, ERROR_BAD_REQUEST,
                          "\"%s\" is not the name of an image: it is as in berthos-linux-desktop:v1", text);
     return usage_text(row, text, place, err);

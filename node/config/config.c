@@ -36,7 +36,7 @@ static int refuse_unknown(const struct toml_entry *entry, const char *path, stru
     size_t count;
     const struct config_key *keys = config_keys(&count);
     for (size_t i = 0; i < count && i < NAMES_MAX; i++)
-        names[i] = keys[i].name;
+        names[i] = keys[i].member.name;
     const char *near = nearest_word(entry->key, names, count < NAMES_MAX ? count : NAMES_MAX);
     CLEANUP_FREE char *name = text_format("%.60s", entry->key);
     for (char *c = name; *c; c++)
@@ -60,7 +60,7 @@ static int apply(const struct toml_document *document, struct config *config, st
             return refuse_unknown(entry, config->path, err);
         if (config_key_set(key, entry, config->path, config, err) < 0)
             return -1;
-        if (strcmp(key->name, "vcpu_overcommit") == 0)
+        if (strcmp(key->member.name, "vcpu_overcommit") == 0)
             overcommit = entry;
     }
     /* A rule over two keys: it holds whatever their order. */
@@ -133,7 +133,7 @@ int config_check_unchanged(const struct config *config, struct error *err)
         if (same_text(before, after))
             continue;
         CLEANUP_FREE char *list = changed;
-        changed = text_format("%s%s%s", list ? list : "", list ? ", " : "", keys[i].name);
+        changed = text_format("%s%s%s", list ? list : "", list ? ", " : "", keys[i].member.name);
     }
     if (changed)
         return error_set(err, ERROR_CONFIG, "%s says something else now than when it was read (%s)",
@@ -152,18 +152,18 @@ static void append(char **text, char *more)
 static void append_key(char **text, const struct config_key *key)
 {
     CLEANUP_FREE char *allowed = config_key_allowed(key);
-    CLEANUP_FREE char *comment = text_copy(key->comment);
+    CLEANUP_FREE char *comment = text_copy(key->member.help);
     char *rest = NULL;
     for (char *line = strtok_r(comment, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
         append(text, text_format("# %s\n", line));
-    if (key->type != CONFIG_BOOLEAN)
+    if (key->member.kind != MEMBER_BOOLEAN)
         append(text, text_format("# Allowed: %s.\n", allowed));
-    bool quoted = key->type == CONFIG_WORD || key->type == CONFIG_STRING;
-    if (key->fallback)
-        append(text, text_format("%s = %s%s%s\n\n", key->name, quoted ? "\"" : "", key->fallback,
-                                 quoted ? "\"" : ""));
+    bool quoted = key->member.kind == MEMBER_WORD || key->member.kind == MEMBER_STRING;
+    if (key->member.fallback)
+        append(text, text_format("%s = %s%s%s\n\n", key->member.name, quoted ? "\"" : "",
+                                 key->member.fallback, quoted ? "\"" : ""));
     else
-        append(text, text_format("# Default: %s.\n# %s = %s\n\n", key->derived, key->name,
+        append(text, text_format("# Default: %s.\n# %s = %s\n\n", key->derived, key->member.name,
                                  quoted ? "\"...\"" : "..."));
 }
 
@@ -192,8 +192,8 @@ void config_free(struct config *config)
     size_t count;
     const struct config_key *keys = config_keys(&count);
     for (size_t i = 0; i < count; i++)
-        if (keys[i].type == CONFIG_STRING)
-            free(*(char **)((char *)config + keys[i].offset));
+        if (keys[i].member.kind == MEMBER_STRING)
+            free(*(char **)((char *)config + keys[i].member.offset));
     free(config->home);
     free(config->path);
     free(config);

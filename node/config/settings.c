@@ -1,12 +1,13 @@
 #include "config/settings.h"
 
-#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/digest.h"
+#include "base/document.h"
 #include "base/text.h"
+#include "config/image_name.h"
 
 /* The words of each enum, in the order of its members. */
 static const char *const class_words[] = {"vm-guest", "dedicated-server", "laptop", NULL};
@@ -55,28 +56,8 @@ const char *config_warm_word(enum config_warm value)
     return word_of(warm_words, value);
 }
 
-static bool word_index(const char *const *words, const char *word, unsigned *index)
-{
-    for (unsigned i = 0; words[i]; i++) {
-        if (strcmp(words[i], word) == 0) {
-            *index = i;
-            return true;
-        }
-    }
-    return false;
-}
-
-bool config_intent_from(const char *word, enum config_intent *value)
-{
-    unsigned index;
-    if (!word_index(intent_words, word, &index))
-        return false;
-    *value = (enum config_intent)index;
-    return true;
-}
-
 /* Text that may stand in a path, a sentence or a domain's XML without surprise. */
-static bool plain(const char *value)
+static bool is_plain(const char *value)
 {
     for (const char *c = value; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -86,24 +67,12 @@ static bool plain(const char *value)
 
 static bool address_ok(const char *value)
 {
-    return value[0] && strlen(value) <= 64 && plain(value) && !strchr(value, ' ');
-}
-
-/* The grammar of image_stem() in image/, which stands on a higher floor. */
-static bool image_name_ok(const char *value)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
-    size_t name = strspn(value, letters);
-    if (name == 0 || name > 64 || value[name] != ':')
-        return false;
-    const char *version = value + name + 1;
-    size_t length = strspn(version, "abcdefghijklmnopqrstuvwxyz0123456789.");
-    return length > 0 && length <= 32 && version[length] == '\0';
+    return value[0] && strlen(value) <= 64 && is_plain(value) && !strchr(value, ' ');
 }
 
 static bool folder_ok(const char *value)
 {
-    return value[0] == '/' && strlen(value) < 1024 && plain(value);
+    return value[0] == '/' && strlen(value) < 1024 && is_plain(value);
 }
 
 /*
@@ -129,72 +98,78 @@ static bool uri_ok(const char *value)
     return false;
 }
 
-#define MEMBER(member) .offset = offsetof(struct config, member)
+#define MEMBER(name, kind, ...) .member = {#name, kind, MEMBER_AT(struct config, name), __VA_ARGS__}
+#define KEY(name, kind, ...)                                                                                 \
+    {                                                                                                        \
+        MEMBER(name, kind, __VA_ARGS__)                                                                      \
+    }
+#define DERIVED(name, words, kind, ...)                                                                      \
+    {                                                                                                        \
+        MEMBER(name, kind, __VA_ARGS__), .derived = words                                                    \
+    }
 
 static const struct config_key keys[] = {
-    {"class", CONFIG_WORD, "vm-guest", .words = class_words, MEMBER(class),
-     .comment = "What this machine is. A laptop is never eligible."},
-    {"chassis", CONFIG_WORD, "unknown", .words = chassis_words, MEMBER(chassis),
-     .comment = "The case this machine is in, as you attest it. Public intent needs server or vm-host, and\n"
-                "nothing that is measured may contradict it."},
-    {"intent", CONFIG_WORD, "private", .words = intent_words, MEMBER(intent),
-     .comment = "Who may come: private (you and whom you pair with) or public (a market). Public asks more\n"
-                "of the host; see berth doctor --intent public."},
-    {"guest_os", CONFIG_WORD, "linux", .words = guest_os_words, MEMBER(guest_os),
-     .comment = "The guest's system. Only linux is leased; the others are understood and fail the doctor."},
-    {"bind", CONFIG_STRING, "127.0.0.1", .check = address_ok, .allowed = "an IP address", MEMBER(bind),
-     .comment = "Where the node listens: an address of 127.0.0.0/8, or ::1. Anything else fails the doctor."},
-    {"port", CONFIG_INTEGER, "7432", .min = 0, .max = 65535, MEMBER(port),
-     .comment = "The port it listens on. 0 lets the kernel choose; the node prints what it got."},
-    {"egress", CONFIG_WORD, "default-deny", .words = egress_words, MEMBER(egress),
-     .comment = "What a guest may reach: nothing. default-allow is understood and fails the doctor."},
-    {"always_on", CONFIG_BOOLEAN, "false", MEMBER(always_on),
-     .comment = "You attest that this machine stays up. Public intent needs it."},
-    {"wired", CONFIG_BOOLEAN, "false", MEMBER(wired),
-     .comment = "You attest that this machine is on a cable. Public intent needs it."},
-    {"image", CONFIG_STRING, "berthos-linux-desktop:v1", .check = image_name_ok,
-     .allowed = "an image name such as \"berthos-linux-desktop:v1\"", MEMBER(image),
-     .comment = "The image that guests start from; berth image build makes it."},
-    {"state_dir", CONFIG_STRING, NULL,
-     .derived = "/var/lib/berthos, or $XDG_STATE_HOME/berthos with qemu:///session", .check = folder_ok,
-     .allowed = "an absolute path", MEMBER(state_dir),
-     .comment = "What QEMU opens: images/, overlays/, golden/. QEMU's user must be able to enter it, so it\n"
-                "cannot lie in this folder."},
-    {"image_dir", CONFIG_STRING, NULL, .derived = "STATE_DIR/images", .check = folder_ok,
-     .allowed = "an absolute path", MEMBER(image_dir), .comment = "Where the images are."},
-    {"image_digest", CONFIG_STRING, NULL, .derived = "not set", .check = digest_valid,
-     .allowed = "64 lower-case hex digits", MEMBER(image_digest),
-     .comment = "The sha256 of the image's manifest, as berth image build prints it. Where it is set, no\n"
-                "other image will do. Public intent needs it."},
-    {"berths", CONFIG_INTEGER, "1", .min = 1, .max = 64, MEMBER(berths),
-     .comment = "How many leases at once. The host must hold them all, of the shape below."},
-    {"vcpu_overcommit", CONFIG_INTEGER, "1", .min = 1, .max = 16, MEMBER(vcpu_overcommit),
-     .comment = "How often a host CPU may be promised. Above 1 only with accel = \"tcg\"."},
-    {"libvirt_uri", CONFIG_STRING, "qemu:///system", .check = uri_ok,
-     .allowed =
-         "\"qemu:///system\" or \"qemu:///session\", either with ?socket=/PATH (the hypervisor must be on "
-         "this host)",
-     MEMBER(libvirt_uri),
-     .comment = "The hypervisor of this host: qemu:///system or qemu:///session. A socket of its own may\n"
-                "follow, as in qemu:///system?socket=/run/libvirt/libvirt-sock."},
-    {"accel", CONFIG_WORD, "kvm", .words = accel_words, MEMBER(accel),
-     .comment = "kvm, or tcg: software emulation, slow, for development and private intent only."},
-    {"vcpu", CONFIG_INTEGER, "2", .min = 1, .max = 64, MEMBER(vcpu),
-     .comment = "Virtual CPUs of a lease that does not ask for another number."},
-    {"mem_gib", CONFIG_INTEGER, "4", .min = 1, .max = 512, MEMBER(mem_gib),
-     .comment = "Memory of a lease that does not ask for another size, in GiB."},
-    {"disk_gib", CONFIG_INTEGER, "40", .min = 1, .max = 4096, MEMBER(disk_gib),
-     .comment = "Disk of a lease that does not ask for another size, in GiB."},
-    {"max_lease_seconds", CONFIG_INTEGER, "86400", .min = 0, .max = 31536000, MEMBER(max_lease_seconds),
-     .comment = "A lease ends by itself after this many seconds; 0 is never."},
-    {"start_timeout_seconds", CONFIG_INTEGER, NULL, .derived = "60, or 300 with accel = \"tcg\"", .min = 5,
-     .max = 3600, MEMBER(start_timeout_seconds),
-     .comment = "A guest that is not usable after this many seconds is destroyed and its lease refused."},
-    {"warm", CONFIG_WORD, NULL, .derived = "the first of the three that this host has room for",
-     .words = warm_words, MEMBER(warm),
-     .comment =
-         "How the next guest is kept ready: ram (booted and paused, which takes the memory of one lease\n"
-         "more for each berth), disk (booted once and saved) or off (booted when it is asked for)."},
+    KEY(class, MEMBER_WORD, .fallback = "vm-guest", .words = class_words,
+        .help = "What this machine is. A laptop is never eligible."),
+    KEY(chassis, MEMBER_WORD, .fallback = "unknown", .words = chassis_words,
+        .help = "The case this machine is in, as you attest it. Public intent needs server or vm-host, and\n"
+                "nothing that is measured may contradict it."),
+    KEY(intent, MEMBER_WORD, .fallback = "private", .words = intent_words,
+        .help = "Who may come: private (you and whom you pair with) or public (a market). Public asks more\n"
+                "of the host; see berth doctor --intent public."),
+    KEY(guest_os, MEMBER_WORD, .fallback = "linux", .words = guest_os_words,
+        .help = "The guest's system. Only linux is leased; the others are understood and fail the doctor."),
+    KEY(bind, MEMBER_STRING, .fallback = "127.0.0.1", .check = address_ok, .allowed = "an IP address",
+        .help = "Where the node listens: an address of 127.0.0.0/8, or ::1. Anything else fails the doctor."),
+    KEY(port, MEMBER_INTEGER, .fallback = "7432", .min = 0, .max = 65535,
+        .help = "The port it listens on. 0 lets the kernel choose; the node prints what it got."),
+    KEY(egress, MEMBER_WORD, .fallback = "default-deny", .words = egress_words,
+        .help = "What a guest may reach: nothing. default-allow is understood and fails the doctor."),
+    KEY(always_on, MEMBER_BOOLEAN, .fallback = "false",
+        .help = "You attest that this machine stays up. Public intent needs it."),
+    KEY(wired, MEMBER_BOOLEAN, .fallback = "false",
+        .help = "You attest that this machine is on a cable. Public intent needs it."),
+    KEY(image, MEMBER_STRING, .fallback = "berthos-linux-desktop:v1", .check = image_name_valid,
+        .allowed = "an image name such as \"berthos-linux-desktop:v1\"",
+        .help = "The image that guests start from; berth image build makes it."),
+    DERIVED(state_dir, "/var/lib/berthos, or $XDG_STATE_HOME/berthos with qemu:///session", MEMBER_STRING,
+            .check = folder_ok, .allowed = "an absolute path",
+            .help =
+                "What QEMU opens: images/, overlays/, golden/. QEMU's user must be able to enter it, so it\n"
+                "cannot lie in this folder."),
+    DERIVED(image_dir, "STATE_DIR/images", MEMBER_STRING, .check = folder_ok, .allowed = "an absolute path",
+            .help = "Where the images are."),
+    DERIVED(
+        image_digest, "not set", MEMBER_STRING, .check = digest_valid, .allowed = "64 lower-case hex digits",
+        .help = "The sha256 of the image's manifest, as berth image build prints it. Where it is set, no\n"
+                "other image will do. Public intent needs it."),
+    KEY(berths, MEMBER_INTEGER, .fallback = "1", .min = 1, .max = CONFIG_BERTHS_MAX,
+        .help = "How many leases at once. The host must hold them all, of the shape below."),
+    KEY(vcpu_overcommit, MEMBER_INTEGER, .fallback = "1", .min = 1, .max = CONFIG_OVERCOMMIT_MAX,
+        .help = "How often a host CPU may be promised. Above 1 only with accel = \"tcg\"."),
+    KEY(libvirt_uri, MEMBER_STRING, .fallback = "qemu:///system", .check = uri_ok,
+        .allowed =
+            "\"qemu:///system\" or \"qemu:///session\", either with ?socket=/PATH (the hypervisor must be on "
+            "this host)",
+        .help = "The hypervisor of this host: qemu:///system or qemu:///session. A socket of its own may\n"
+                "follow, as in qemu:///system?socket=/run/libvirt/libvirt-sock."),
+    KEY(accel, MEMBER_WORD, .fallback = "kvm", .words = accel_words,
+        .help = "kvm, or tcg: software emulation, slow, for development and private intent only."),
+    KEY(vcpu, MEMBER_INTEGER, .fallback = "2", .min = 1, .max = 64,
+        .help = "Virtual CPUs of a lease that does not ask for another number."),
+    KEY(mem_gib, MEMBER_INTEGER, .fallback = "4", .min = 1, .max = 512,
+        .help = "Memory of a lease that does not ask for another size, in GiB."),
+    KEY(disk_gib, MEMBER_INTEGER, .fallback = "40", .min = 1, .max = 4096,
+        .help = "Disk of a lease that does not ask for another size, in GiB."),
+    KEY(max_lease_seconds, MEMBER_INTEGER, .fallback = "86400", .min = 0, .max = 31536000,
+        .help = "A lease ends by itself after this many seconds; 0 is never."),
+    DERIVED(start_timeout_seconds, "60, or 300 with accel = \"tcg\"", MEMBER_INTEGER, .min = 5, .max = 3600,
+            .help = "A guest that is not usable after this many seconds is destroyed and its lease refused."),
+    DERIVED(
+        warm, "the first of the three that this host has room for", MEMBER_WORD, .words = warm_words,
+        .help =
+            "How the next guest is kept ready: ram (booted and paused, which takes the memory of one lease\n"
+            "more for each berth), disk (booted once and saved) or off (booted when it is asked for)."),
 };
 
 const struct config_key *config_keys(size_t *count)
@@ -206,127 +181,71 @@ const struct config_key *config_keys(size_t *count)
 const struct config_key *config_key_find(const char *name)
 {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strcmp(keys[i].name, name) == 0)
+        if (strcmp(keys[i].member.name, name) == 0)
             return &keys[i];
     return NULL;
 }
 
-/* "\"a\"", "\"a\" or \"b\"", "\"a\", \"b\" or \"c\"". */
-static char *word_list(const char *const *words)
+bool config_intent_from(const char *word, enum config_intent *value)
 {
-    char *list = text_copy("");
-    for (size_t i = 0; words[i]; i++) {
-        CLEANUP_FREE char *before = list;
-        list = text_format("%s%s\"%s\"", before, i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
-    }
-    return list;
+    struct config config;
+    bool known = member_parse(&config_key_find("intent")->member, word, &config);
+    if (known)
+        *value = config.intent;
+    return known;
+}
+
+/* "\"a\"", "\"a\" or \"b\"", "\"a\", \"b\" or \"c\"". */
+static char *quote_words(const char *const *words)
+{
+    struct text_buffer list = {0};
+    for (size_t i = 0; words[i]; i++)
+        text_join(&list, words[i + 1] ? ", " : " or ", "\"%s\"", words[i]);
+    return list.text;
 }
 
 char *config_key_allowed(const struct config_key *key)
 {
-    switch (key->type) {
-    case CONFIG_WORD:
-        return word_list(key->words);
-    case CONFIG_INTEGER:
-        return text_format("a whole number from %" PRId64 " to %" PRId64, key->min, key->max);
-    case CONFIG_BOOLEAN:
-        return text_copy("true or false");
-    case CONFIG_STRING:
-        break;
-    }
-    return text_copy(key->allowed);
-}
-
-static unsigned word_count(const char *const *words)
-{
-    unsigned count = 0;
-    while (words[count])
-        count++;
-    return count;
-}
-
-/* In quotes; no value of ours has control characters. */
-static char *quoted(const char *value)
-{
-    char *text = malloc(2 * strlen(value) + 3), *to = text;
-    if (!text)
-        abort();
-    *to++ = '"';
-    for (const char *c = value; *c; c++) {
-        if (*c == '"' || *c == '\\')
-            *to++ = '\\';
-        *to++ = *c;
-    }
-    memcpy(to, "\"", 2);
-    return text;
+    return key->member.words ? quote_words(key->member.words) : member_allowed(&key->member);
 }
 
 char *config_key_text(const struct config_key *key, const struct config *config)
 {
-    const void *member = (const char *)config + key->offset;
-    unsigned index;
-    const char *string;
-    switch (key->type) {
-    case CONFIG_WORD:
-        memcpy(&index, member, sizeof index);
-        return !key->fallback && index == word_count(key->words) ? NULL : quoted(word_of(key->words, index));
-    case CONFIG_INTEGER:
-        return text_format("%" PRId64, *(const int64_t *)member);
-    case CONFIG_BOOLEAN:
-        return text_copy(*(const bool *)member ? "true" : "false");
-    case CONFIG_STRING:
-        break;
-    }
-    string = *(char *const *)member;
-    return string ? quoted(string) : NULL;
-}
-
-/* Enums of config.h are stored through memcpy: each is an unsigned int here, whatever its name. */
-static_assert(sizeof(enum config_class) == sizeof(unsigned), "enums are stored as unsigned");
-
-static void put_word(void *member, unsigned index)
-{
-    memcpy(member, &index, sizeof index);
+    CLEANUP_JSON json_t *value = member_encode(&key->member, config);
+    return json_is_null(value) ? NULL : document_text(value);
 }
 
 void config_key_reset(const struct config_key *key, struct config *config)
 {
-    void *member = (char *)config + key->offset;
-    unsigned index = 0;
-    int64_t number = 0;
-    switch (key->type) {
-    case CONFIG_WORD:
-        if (key->fallback)
-            word_index(key->words, key->fallback, &index);
-        else
-            index = word_count(key->words);
-        put_word(member, index);
-        break;
-    case CONFIG_INTEGER:
-        if (key->fallback)
-            text_to_integer(key->fallback, key->min, key->max, &number);
-        *(int64_t *)member = number;
-        break;
-    case CONFIG_BOOLEAN:
-        *(bool *)member = strcmp(key->fallback, "true") == 0;
-        break;
-    case CONFIG_STRING:
-        free(*(char **)member);
-        *(char **)member = text_copy(key->fallback);
-        break;
+    const struct member *member = &key->member;
+    void *slot = (char *)config + member->offset;
+    if (member->kind == MEMBER_STRING)
+        free(*(char **)slot);
+    memset(slot, 0, member->size);
+    if (member->fallback)
+        member_parse(member, member->fallback, config);
+    for (int i = 0; !member->fallback && member->words && member->words[i]; i++)
+        member_set_integer(member, i + 1, config);
+}
+
+static enum toml_type wanted_type(const struct member *member)
+{
+    switch (member->kind) {
+    case MEMBER_INTEGER:
+        return TOML_TYPE_INTEGER;
+    case MEMBER_BOOLEAN:
+        return TOML_TYPE_BOOLEAN;
+    default:
+        return TOML_TYPE_STRING;
     }
 }
 
 /* The value as a sentence shows it: short, in one line. */
-static char *shown(const struct toml_entry *entry)
+static char *show_value(const struct toml_entry *entry)
 {
     enum { SHOWN_MAX = 60 };
     if (entry->type == TOML_TYPE_INTEGER)
         return text_format("%" PRId64, entry->integer);
-    if (entry->type == TOML_TYPE_BOOLEAN)
-        return text_copy(entry->boolean ? "true" : "false");
-    if (entry->type != TOML_TYPE_STRING)
-        return text_copy(toml_type_word(entry->type));
     size_t length = strnlen(entry->string, SHOWN_MAX);
     while (entry->string[length] && length > 0 && ((unsigned char)entry->string[length] & 0xc0) == 0x80)
         length--;
@@ -337,48 +256,23 @@ static char *shown(const struct toml_entry *entry)
     return text;
 }
 
-static int refuse(const struct config_key *key, const struct toml_entry *entry, const char *path,
-                  bool wrong_type, struct error *err)
+/* A new reference. */
+static json_t *encode_entry(const struct toml_entry *entry)
 {
-    CLEANUP_FREE char *allowed = config_key_allowed(key);
-    CLEANUP_FREE char *value = wrong_type ? text_copy(toml_type_word(entry->type)) : shown(entry);
-    return error_set(err, ERROR_CONFIG, "%s:%u:%u: \"%s\" must be %s, not %s", path, entry->value_place.line,
-                     entry->value_place.column, key->name, allowed, value);
+    if (entry->type == TOML_TYPE_INTEGER)
+        return json_integer(entry->integer);
+    return entry->type == TOML_TYPE_BOOLEAN ? json_boolean(entry->boolean) : json_string(entry->string);
 }
 
 int config_key_set(const struct config_key *key, const struct toml_entry *entry, const char *path,
                    struct config *config, struct error *err)
 {
-    static const enum toml_type wanted[] = {
-        [CONFIG_WORD] = TOML_TYPE_STRING,
-        [CONFIG_STRING] = TOML_TYPE_STRING,
-        [CONFIG_INTEGER] = TOML_TYPE_INTEGER,
-        [CONFIG_BOOLEAN] = TOML_TYPE_BOOLEAN,
-    };
-    void *member = (char *)config + key->offset;
-    unsigned index;
-    if (entry->type != wanted[key->type])
-        return refuse(key, entry, path, true, err);
-    switch (key->type) {
-    case CONFIG_WORD:
-        if (!word_index(key->words, entry->string, &index))
-            return refuse(key, entry, path, false, err);
-        put_word(member, index);
+    bool right_type = entry->type == wanted_type(&key->member);
+    CLEANUP_JSON json_t *value = right_type ? encode_entry(entry) : NULL;
+    if (member_decode(&key->member, value, config))
         return 0;
-    case CONFIG_INTEGER:
-        if (entry->integer < key->min || entry->integer > key->max)
-            return refuse(key, entry, path, false, err);
-        *(int64_t *)member = entry->integer;
-        return 0;
-    case CONFIG_BOOLEAN:
-        *(bool *)member = entry->boolean;
-        return 0;
-    case CONFIG_STRING:
-        if (key->check && !key->check(entry->string))
-            return refuse(key, entry, path, false, err);
-        free(*(char **)member);
-        *(char **)member = text_copy(entry->string);
-        return 0;
-    }
-    return 0;
+    CLEANUP_FREE char *allowed = config_key_allowed(key);
+    CLEANUP_FREE char *shown = right_type ? show_value(entry) : text_copy(toml_type_word(entry->type));
+    return error_set(err, ERROR_CONFIG, "%s:%u:%u: \"%s\" must be %s, not %s", path, entry->value_place.line,
+                     entry->value_place.column, key->member.name, allowed, shown);
 }

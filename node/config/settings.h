@@ -1,36 +1,68 @@
 /*
- * The keys of node.toml as one table: it drives parsing, defaults, the file that the first start writes, and
- * is compared with the manual by a test. Adding a key is adding a row here and a member to struct config.
+ * The settings of a node: struct config, and the keys of node.toml as a table of its members, which drives
+ * parsing, defaults, the file that the first start writes, and is compared with the manual by a test. Adding
+ * a key is adding a member here and a row in settings.c.
  */
 #ifndef BERTHOS_CONFIG_SETTINGS_H
 #define BERTHOS_CONFIG_SETTINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
-#include "config/config.h"
+#include "base/member.h"
 #include "config/toml_reader.h"
 
-enum config_type {
-    CONFIG_WORD,    /* one of `words`; an enum of config.h in struct config */
-    CONFIG_STRING,  /* char * in struct config */
-    CONFIG_INTEGER, /* min..max; int64_t in struct config */
-    CONFIG_BOOLEAN,
+#define CONFIG_BERTHS_MAX     64
+#define CONFIG_OVERCOMMIT_MAX 16
+
+enum config_class { CLASS_VM_GUEST, CLASS_DEDICATED_SERVER, CLASS_LAPTOP };
+enum config_chassis { CHASSIS_UNKNOWN, CHASSIS_SERVER, CHASSIS_VM_HOST, CHASSIS_LAPTOP };
+enum config_intent { INTENT_PRIVATE, INTENT_PUBLIC };
+enum config_guest_os { GUEST_OS_LINUX, GUEST_OS_WINDOWS_HOME, GUEST_OS_WINDOWS_PRO, GUEST_OS_MACOS };
+enum config_egress { EGRESS_DEFAULT_DENY, EGRESS_DEFAULT_ALLOW };
+enum config_accel { ACCEL_KVM, ACCEL_TCG };
+/* WARM_DEFAULT: not set; doctor_warm() decides by what the host has. It has no word. */
+enum config_warm { WARM_RAM, WARM_DISK, WARM_OFF, WARM_DEFAULT };
+
+/* Strings are owned by the struct and never NULL unless the comment says so. */
+struct config {
+    char *home; /* $BERTHOS_HOME, absolute */
+    char *path; /* the node.toml that was read; it may not be there yet */
+    enum config_class class;
+    enum config_chassis chassis;
+    enum config_intent intent;
+    enum config_guest_os guest_os;
+    char *bind;   /* as written; whether it is loopback is loopback_address()'s to say */
+    int64_t port; /* 0..65535; 0 lets the kernel choose */
+    enum config_egress egress;
+    bool always_on;
+    bool wired;
+    char *image;        /* NAME:VERSION */
+    char *state_dir;    /* absolute; holds images/, overlays/, golden/ */
+    char *image_dir;    /* absolute; STATE_DIR/images unless set */
+    char *image_digest; /* 64 hex digits, or NULL when not pinned */
+    int64_t berths;
+    int64_t vcpu_overcommit;
+    char *libvirt_uri;
+    enum config_accel accel;
+    int64_t vcpu;
+    int64_t mem_gib;
+    int64_t disk_gib;
+    int64_t max_lease_seconds;     /* 0 = no limit */
+    int64_t start_timeout_seconds; /* resolved: 60, or 300 with tcg, unless set */
+    enum config_warm warm;
 };
 
+/*
+ * A row: the member, whose fallback is the default as text without quotes, and whose help is for the written
+ * file, in lines.
+ */
 struct config_key {
-    const char *name;
-    enum config_type type;
-    const char *fallback; /* the default as text without quotes; NULL where it depends on something else */
-    const char *derived;  /* that default in words, where fallback is NULL */
-    const char *const *words; /* CONFIG_WORD: the values by their enum, ended by NULL */
-    int64_t min, max;         /* CONFIG_INTEGER */
-    /* CONFIG_STRING: whether the value will do; NULL takes any. allowed says in words what will. */
-    bool (*check)(const char *value);
-    const char *allowed;
-    const char *comment; /* for the written file; lines are split by '\n' */
-    size_t offset;       /* of the member of struct config */
+    struct member member;
+    const char
+        *derived; /* the default in words, where it depends on something else and there is no fallback */
 };
 
 /* The table. Borrowed, static. */
@@ -48,8 +80,8 @@ char *config_key_allowed(const struct config_key *key);
  */
 char *config_key_text(const struct config_key *key, const struct config *config);
 
-/* Sets the member to the row's default; where that depends on something else, to NULL, 0 or, of a word's
- * enum, the member after those that have words. */
+/* Sets the member, which is zero or was set before, to the row's default; where that depends on something
+ * else, to NULL, 0 or, of a word's enum, the member after those that have words. */
 void config_key_reset(const struct config_key *key, struct config *config);
 
 /*
@@ -58,5 +90,17 @@ void config_key_reset(const struct config_key *key, struct config *config);
  */
 int config_key_set(const struct config_key *key, const struct toml_entry *entry, const char *path,
                    struct config *config, struct error *err);
+
+/* The words of node.toml for a value; "unknown" for a value outside the enum, or that is not written there.
+ * Borrowed, static. */
+const char *config_class_word(enum config_class value);
+const char *config_chassis_word(enum config_chassis value);
+const char *config_intent_word(enum config_intent value);
+const char *config_guest_os_word(enum config_guest_os value);
+const char *config_accel_word(enum config_accel value);
+const char *config_warm_word(enum config_warm value);
+
+/* Reads an intent's word. False for any other word. */
+bool config_intent_from(const char *word, enum config_intent *value);
 
 #endif

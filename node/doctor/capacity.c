@@ -4,7 +4,7 @@
 #include "image/overlay.h"
 
 /* More than any host has: figures beyond it are not believed, so that no sum runs over. */
-enum { CPUS_MAX = 1 << 16, MEM_MAX_MIB = 1 << 30, BERTHS_MAX = 64 };
+enum { CPUS_MAX = 1 << 16, MEM_MAX_MIB = 1 << 30 };
 
 static int64_t largest(int64_t a, int64_t b)
 {
@@ -17,7 +17,8 @@ int64_t capacity_free_vcpu(const struct config *config, const struct capacity_fa
         return 0;
     int64_t factor = 1;
     if (config->accel == ACCEL_TCG && config->vcpu_overcommit > 1)
-        factor = config->vcpu_overcommit < 64 ? config->vcpu_overcommit : 64;
+        factor =
+            config->vcpu_overcommit < CONFIG_OVERCOMMIT_MAX ? config->vcpu_overcommit : CONFIG_OVERCOMMIT_MAX;
     int64_t cpus = capacity->cpus < CPUS_MAX ? capacity->cpus : CPUS_MAX;
     return largest(0, cpus * factor - capacity->vcpu_given);
 }
@@ -38,7 +39,7 @@ static int64_t others(int64_t berths, int64_t taken)
 struct capacity_need capacity_need(const struct config *config, const struct capacity_facts *capacity,
                                    enum config_warm warm)
 {
-    int64_t berths = largest(1, config->berths < BERTHS_MAX ? config->berths : BERTHS_MAX);
+    int64_t berths = largest(1, config->berths < CONFIG_BERTHS_MAX ? config->berths : CONFIG_BERTHS_MAX);
     int64_t room_mib = (int64_t)(overlay_room_bytes(largest(1, config->disk_gib)) >> 20);
     int64_t states = warm == WARM_DISK ? others(berths, capacity->saved_states) : 0;
     return (struct capacity_need){

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "config/image_name.h"
 #include "image/image.h"
 
 static uint64_t nanoseconds(struct timespec time)
@@ -34,9 +35,9 @@ static void stamp(const char *path, struct ground_stamp *into)
 static void stamp_image(const struct config *config, struct ground_stamp into[5])
 {
     static const char *const suffixes[] = {"json", "qcow2", "kernel", "initrd"};
-    char stem[128];
+    char stem[IMAGE_STEM_SIZE];
     stamp(config->image_dir, &into[0]);
-    if (!image_stem(config->image, stem, sizeof stem))
+    if (!image_name_stem(config->image, stem))
         return;
     for (int i = 0; i < 4; i++) {
         CLEANUP_FREE char *path = text_format("%s/%s.%s", config->image_dir, stem, suffixes[i]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "config/image_name.h"
 #include "doctor/probe.h"
 #include "guest/domain_xml.h"
 #include "guest/inspect.h"
@@ -14,8 +15,8 @@ enum { NATIVE_TIMEOUT_MS = 5000, BERTH = 0 };
 static bool expected_image(const struct config *config, struct image *image)
 {
     static const char *const suffixes[IMAGE_FILE_COUNT] = {".qcow2", ".kernel", ".initrd"};
-    char stem[128];
-    if (!image_stem(config->image, stem, sizeof stem))
+    char stem[IMAGE_STEM_SIZE];
+    if (!image_name_stem(config->image, stem))
         return false;
     for (int i = 0; i < IMAGE_FILE_COUNT; i++)
         image->parts[i].path = text_format("%s/%s%s", config->image_dir, stem, suffixes[i]);

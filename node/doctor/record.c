@@ -152,11 +152,8 @@ static json_t *encode_config(const struct config *config)
     size_t count;
     const struct config_key *keys = config_keys(&count);
     json_t *document = json_object();
-    for (size_t i = 0; i < count; i++) {
-        CLEANUP_FREE char *text = config_key_text(&keys[i], config);
-        json_t *value = text ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
-        json_object_set_new(document, keys[i].name, value ? value : json_null());
-    }
+    for (size_t i = 0; i < count; i++)
+        json_object_set_new(document, keys[i].member.name, member_encode(&keys[i].member, config));
     return document;
 }
 

@@ -11,12 +11,11 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "config/image_name.h"
 #include "image/cache.h"
 #include "image/manifest.h"
 #include "image/qcow2.h"
 #include "image/trust.h"
-
-enum { STEM_MAX = 128 };
 
 /* What is done so far of all that has to be hashed. */
 struct hashing {
@@ -28,21 +27,6 @@ static int fail(enum image_fault *fault, enum image_fault value)
 {
     *fault = value;
     return -1;
-}
-
-bool image_stem(const char *name, char *stem, size_t size)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789.-";
-    size_t head = strspn(name, letters);
-    if (head == 0 || name[0] == '.' || name[0] == '-' || name[head] != ':')
-        return false;
-    const char *version = name + head + 1;
-    size_t tail = strspn(version, "abcdefghijklmnopqrstuvwxyz0123456789.");
-    if (tail == 0 || version[tail] != '\0' || head + tail + 2 > size)
-        return false;
-    memcpy(stem, name, head + 1 + tail + 1);
-    stem[head] = '-';
-    return true;
 }
 
 /* Opens the image folder, with its resolved path: what is verified here is what QEMU is given by path. */
@@ -112,8 +96,8 @@ static int read_start(int fd, const char *path, void *buffer, size_t size, size_
 static int read_manifest(int folder, const char *resolved, const struct image_options *options,
                          struct image *image, enum image_fault *fault, struct error *err)
 {
-    char stem[STEM_MAX];
-    if (!image_stem(options->name, stem, sizeof stem)) {
+    char stem[IMAGE_STEM_SIZE];
+    if (!image_name_stem(options->name, stem)) {
         error_set(err, ERROR_IMAGE,
                   "\"%.64s\" is not an image name: it must be name:version in lower-case letters, digits, "
                   "'.' and '-'",

@@ -80,10 +80,6 @@ void image_free(struct image *image);
 CLEANUP_DEFINE(image, struct image *, image_free);
 #define CLEANUP_IMAGE CLEANUP(cleanup_image)
 
-/* "berthos-linux-desktop:v1" -> "berthos-linux-desktop-v1". False when the name is not
- * [a-z0-9.-]+:[a-z0-9.]+. */
-bool image_stem(const char *name, char *stem, size_t size);
-
 /*
  * Whether the user with this uid and these groups could open the file for reading, going by owner and mode of
  * it and of every parent folder. 0, or -1 with ERROR_IMAGE that names the folder or file, the user and the

@@ -7,6 +7,7 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "config/image_name.h"
 #include "protocol/labels.h"
 
 enum { LABELS_MAX = 32, LABEL_MAX = 256, CMDLINE_MAX = 2000, NAME_MAX_BYTES = 128 };
@@ -106,7 +107,6 @@ static int decode_digest(const json_t *document, const char *key, struct error *
 static int decode_words(const json_t *document, struct image *image, struct error *err)
 {
     const char *schema, *name, *cmdline, *created;
-    char stem[NAME_MAX_BYTES];
     int64_t time_ms;
     if (document_string(document, "schema", &schema, err) < 0 ||
         document_string(document, "name", &name, err) < 0 ||
@@ -117,7 +117,7 @@ static int decode_words(const json_t *document, struct image *image, struct erro
         return -1;
     if (strcmp(schema, MANIFEST_SCHEMA) != 0)
         return error_set(err, ERROR_IMAGE, "its schema is \"%.32s\", not \"%s\"", schema, MANIFEST_SCHEMA);
-    if (!image_stem(name, stem, sizeof stem))
+    if (!image_name_valid(name))
         return error_set(err, ERROR_IMAGE, "its \"name\" is not of the form name:version");
     if (!printable(cmdline, CMDLINE_MAX))
         return error_set(err, ERROR_IMAGE, "its \"cmdline\" must be at most %d printable characters",

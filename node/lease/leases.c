@@ -12,8 +12,6 @@
 #include "guest/guest.h"
 #include "lease/berth.h"
 
-enum { BERTHS_MAX = 64 };
-
 /* --- opening and closing --------------------------------------------------------------------------- */
 
 static void on_guest_gone(void *context, const char *uuid)
@@ -33,7 +31,7 @@ static size_t count_berths(struct leases *leases)
     if (journal_unfinished(&leases->journal, &records, &found, &ignored) < 0)
         return count; /* the recovery will say why */
     for (size_t i = 0; i < found; i++)
-        if (records[i].state == JOURNAL_LIVE && records[i].berth < BERTHS_MAX &&
+        if (records[i].state == JOURNAL_LIVE && records[i].berth < CONFIG_BERTHS_MAX &&
             (size_t)records[i].berth >= count)
             count = (size_t)records[i].berth + 1;
     return count;

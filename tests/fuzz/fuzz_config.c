@@ -24,8 +24,8 @@ static void set_all(const struct toml_document *document)
             abort();
     }
     for (size_t i = 0; i < count; i++)
-        if (keys[i].type == CONFIG_STRING)
-            free(*(char **)((char *)&config + keys[i].offset));
+        if (keys[i].member.kind == MEMBER_STRING)
+            free(*(char **)((char *)&config + keys[i].member.offset));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -122,7 +122,7 @@ def definitions(folder: str, files: list[str]) -> dict[str, str]:
                 found[one.name] = f"{path}:{one.line}"
         with open(path, encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
-                table = re.match(r"(?:const |struct |unsigned |char )+(?:\w+ )?(\w+)(?:\[[^]]*\])* =", line)
+                table = re.match(r"(?:const |struct |unsigned |char |\*)+(?:\w+ )?(\w+)(?:\[[^]]*\])* =", line)
                 if table:
                     found.setdefault(table.group(1), f"{path}:{number}")
     return found

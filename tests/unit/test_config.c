@@ -243,6 +243,8 @@ static void test_values_out_of_bounds(void **state)
     refused("state_dir = \"state\"\n", "1:13: \"state_dir\" must be an absolute path, not \"state\"");
     refused("image = \"Desktop\"\n", "1:9: \"image\" must be an image name such as "
                                      "\"berthos-linux-desktop:v1\", not \"Desktop\"");
+    refused("image = \".x:1\"\n", "1:9: \"image\" must be an image name such as "
+                                  "\"berthos-linux-desktop:v1\", not \".x:1\"");
     refused("image_digest = \"ABC\"\n",
             "1:16: \"image_digest\" must be 64 lower-case hex digits, not \"ABC\"");
     refused("bind = \"\"\n", "1:8: \"bind\" must be an IP address, not \"\"");
@@ -361,10 +363,10 @@ static void test_the_written_file(void **state)
     size_t count;
     const struct config_key *keys = config_keys(&count);
     for (size_t i = 0; i < count; i++) {
-        CLEANUP_FREE char *set = text_format("\n%s = ", keys[i].name);
-        CLEANUP_FREE char *left = text_format("\n# %s = ", keys[i].name);
-        if (!strstr(text, keys[i].fallback ? set : left))
-            fail_msg("\"%s\" is not in the written file", keys[i].name);
+        CLEANUP_FREE char *set = text_format("\n%s = ", keys[i].member.name);
+        CLEANUP_FREE char *left = text_format("\n# %s = ", keys[i].member.name);
+        if (!strstr(text, keys[i].member.fallback ? set : left))
+            fail_msg("\"%s\" is not in the written file", keys[i].member.name);
     }
     for (const char *line = text; *line; line = strchr(line, '\n') + 1)
         assert_true(strcspn(line, "\n") <= 130);
@@ -407,11 +409,12 @@ static void test_manual_has_the_same_table(void **state)
     const struct config_key *keys = config_keys(&count);
     for (size_t i = 0; i < count; i++) {
         const struct config_key *key = &keys[i];
-        bool quoted = key->fallback && (key->type == CONFIG_WORD || key->type == CONFIG_STRING);
+        bool quoted =
+            key->member.fallback && (key->member.kind == MEMBER_WORD || key->member.kind == MEMBER_STRING);
         CLEANUP_FREE char *allowed = config_key_allowed(key);
-        CLEANUP_FREE char *row =
-            text_format("\n.TP\n.B %s\nDefault: %s%s%s.\nAllowed: %s.\n", key->name, quoted ? "\"" : "",
-                        key->fallback ? key->fallback : key->derived, quoted ? "\"" : "", allowed);
+        CLEANUP_FREE char *row = text_format(
+            "\n.TP\n.B %s\nDefault: %s%s%s.\nAllowed: %s.\n", key->member.name, quoted ? "\"" : "",
+            key->member.fallback ? key->member.fallback : key->derived, quoted ? "\"" : "", allowed);
         if (!strstr(manual, row))
             fail_msg("docs/berth-node.toml.5 lacks this row:%s", row);
     }

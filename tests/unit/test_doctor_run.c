@@ -30,7 +30,7 @@ static void write_settings(struct config *config)
     for (size_t i = 0; i < count; i++) {
         CLEANUP_FREE char *before = toml;
         CLEANUP_FREE char *value = config_key_text(&keys[i], config);
-        toml = value ? text_format("%s%s = %s\n", before, keys[i].name, value) : text_copy(before);
+        toml = value ? text_format("%s%s = %s\n", before, keys[i].member.name, value) : text_copy(before);
     }
     REQUIRE(config_make_home(config->home, &err) == 0);
     fixture_write(config->path, toml, strlen(toml));

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 
+#include "config/image_name.h"
 #include "image_fixture.h"
 
 static int setup(void **state)
@@ -386,16 +387,20 @@ static void test_bad_manifests(void **state)
 static void test_stem(void **state)
 {
     (void)state;
-    char stem[64];
-    assert_true(image_stem("berthos-linux-desktop:v1", stem, sizeof stem));
+    char stem[IMAGE_STEM_SIZE];
+    assert_true(image_name_stem("berthos-linux-desktop:v1", stem));
     assert_string_equal(stem, "berthos-linux-desktop-v1");
-    assert_true(image_stem("a:1.2", stem, sizeof stem));
+    assert_true(image_name_stem("a:1.2", stem));
     static const char *const bad[] = {"",       ":v1",   "a",     "a:",   "a:b:c", "A:v1",
                                       "a/b:v1", "a:v/1", "a: v1", ".a:1", "-a:1",  "a:v-1"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
-        assert_false(image_stem(bad[i], stem, sizeof stem));
-    assert_false(image_stem("berthos-linux-desktop:v1", stem, 24));
-    assert_true(image_stem("berthos-linux-desktop:v1", stem, 25));
+        assert_false(image_name_stem(bad[i], stem) || image_name_valid(bad[i]));
+        /* the longest, and one character more in either half */
+#define HALF "0123456789abcdef0123456789abcdef"
+    assert_true(image_name_stem(HALF HALF ":" HALF, stem));
+    assert_string_equal(stem, HALF HALF "-" HALF);
+    assert_false(image_name_valid(HALF HALF "0:" HALF));
+    assert_false(image_name_valid(HALF HALF ":" HALF "0"));
 }
 
 static void test_readable_for(void **state)

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "display/act.h"
 #include "display/display_helper.h"
 #include "display/frame.h"
 #include "display/holds.h"

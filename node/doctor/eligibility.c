@@ -185,20 +185,23 @@ static bool look_again(const struct eligibility *eligibility, const struct look 
     return true;
 }
 
-void eligibility_check(struct eligibility *eligibility, struct eligibility_answer *answer)
+int eligibility_check(struct eligibility *eligibility, struct error *err)
 {
+    struct eligibility_answer answer;
     struct look *look = take_green(eligibility);
-    bool answered = look && look_again(eligibility, look, answer);
+    bool answered = look && look_again(eligibility, look, &answer);
     pthread_mutex_lock(&eligibility->mutex);
     look_release(look);
     if (answered) {
-        eligibility->last_ok = answer->ok;
-        if (!answer->ok)
+        eligibility->last_ok = answer.ok;
+        if (!answer.ok)
             eligibility->renewed_ms = clock_monotonic_ms();
     }
     pthread_mutex_unlock(&eligibility->mutex);
     if (!answered)
-        eligibility_ask(eligibility, ELIGIBILITY_SHARED_MS, answer);
+        eligibility_ask(eligibility, ELIGIBILITY_SHARED_MS, &answer);
+    json_decref(answer.document);
+    return answer.ok ? 0 : error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", answer.why);
 }
 
 bool eligibility_last(struct eligibility *eligibility)

@@ -39,9 +39,9 @@ void eligibility_ask(struct eligibility *eligibility, int64_t max_age_ms, struct
 /*
  * For the moment before a lease: the last green report, of whatever age, with what can turn in a moment
  * looked at again. Milliseconds, unless the ground has changed or that report was red: then as
- * eligibility_ask() with the two seconds that callers share.
+ * eligibility_ask() with the two seconds that callers share. 0 when it is green, or -1 with ERROR_INELIGIBLE.
  */
-void eligibility_check(struct eligibility *eligibility, struct eligibility_answer *answer);
+int eligibility_check(struct eligibility *eligibility, struct error *err);
 
 /* How old a report may be that callers share. */
 #define ELIGIBILITY_SHARED_MS 2000

@@ -75,12 +75,8 @@ static int node(struct exchange *exchange, struct error *err)
 
 static int park(struct exchange *exchange, struct error *err)
 {
-    struct eligibility_answer answer;
-    eligibility_check(http_context(exchange)->eligibility, &answer);
-    json_decref(answer.document);
-    if (!answer.ok)
-        return error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", answer.why);
-    leases_park(http_context(exchange)->leases);
+    if (leases_park(http_context(exchange)->leases, err) < 0)
+        return -1;
     return answer_empty(exchange, MHD_HTTP_NO_CONTENT);
 }
 

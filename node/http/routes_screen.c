@@ -2,51 +2,34 @@
 #include "http/routes.h"
 #include "web/screen_answers.h"
 
-static struct picture *look(void *context, const struct picture_request *request, struct cancel *cancel,
-                            struct error *err)
+static int get_screenshot(struct exchange *exchange, struct error *err)
 {
-    const struct exchange *exchange = context;
-    return leases_look(http_context(exchange)->leases, exchange->id, &exchange->grant, request, cancel, err);
-}
-
-static int act(void *context, const struct display_request *request, struct cancel *cancel,
-               struct display_outcome *outcome, struct error *err)
-{
-    const struct exchange *exchange = context;
-    return leases_perform(http_context(exchange)->leases, exchange->id, &exchange->grant, request, cancel,
-                          outcome, err);
-}
-
-static int changes(void *context, uint64_t since, struct display_changes *changes, struct error *err)
-{
-    const struct exchange *exchange = context;
-    return leases_changes(http_context(exchange)->leases, exchange->id, &exchange->grant, since, changes,
-                          err);
-}
-
-static struct screen_target target_of(struct exchange *exchange)
-{
-    return (struct screen_target){.context = exchange, .look = look, .act = act, .changes = changes};
-}
-
-static int screenshot(struct exchange *exchange, struct error *err)
-{
-    struct screen_target target = target_of(exchange);
-    return screen_answer_picture(exchange, &target, err);
-}
-
-static int actions(struct exchange *exchange, struct error *err)
-{
-    struct screen_target target = target_of(exchange);
-    struct lease_document lease;
-    /* that there is no such lease comes before any word on the body */
-    if (leases_get(http_context(exchange)->leases, exchange->id, &exchange->grant, &lease, err) < 0)
+    struct picture_request request;
+    if (screen_decode_screenshot(exchange, &request, err) < 0)
         return -1;
-    return screen_answer_actions(exchange, &target, err);
+    struct picture *picture = leases_screenshot(http_context(exchange)->leases, exchange->id,
+                                                &exchange->grant, &request, exchange_cancel(exchange), err);
+    return picture ? screen_answer_screenshot(exchange, &request, picture) : -1;
+}
+
+static int post_actions(struct exchange *exchange, struct error *err)
+{
+    struct leases *leases = http_context(exchange)->leases;
+    struct lease_document lease;
+    CLEANUP_SCREEN_ACTIONS struct screen_actions asked = {0};
+    struct display_acted acted = {0};
+    /* that there is no such lease comes before any word on the body */
+    if (leases_get(leases, exchange->id, &exchange->grant, &lease, err) < 0 ||
+        screen_decode_actions(exchange, &asked, err) < 0)
+        return -1;
+    if (leases_act(leases, exchange->id, &exchange->grant, &asked.act, exchange_cancel(exchange), &acted,
+                   err) < 0)
+        return screen_refuse_actions(exchange, &asked, &acted, err);
+    return screen_answer_actions(exchange, &asked, &acted);
 }
 
 const struct route routes_screen[] = {
-    {"GET", "/v1/leases/{id}/screenshot", AUTH_LEASE, screenshot},
-    {"POST", "/v1/leases/{id}/actions", AUTH_LEASE, actions},
+    {"GET", "/v1/leases/{id}/screenshot", AUTH_LEASE, get_screenshot},
+    {"POST", "/v1/leases/{id}/actions", AUTH_LEASE, post_actions},
     {0},
 };

@@ -109,13 +109,10 @@ static int go_live(struct berth *berth, const struct lease_request *request, str
 int leases_create(struct leases *leases, const struct lease_request *request,
                   const struct pairing_grant *grant, struct lease_document *lease, struct error *err)
 {
-    struct eligibility_answer report;
     struct lease_shape shape = shape_of(leases->options.config, request);
     berth_await_ending(leases);
-    eligibility_check(leases->options.eligibility, &report);
-    json_decref(report.document);
-    if (!report.ok)
-        return error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", report.why);
+    if (eligibility_check(leases->options.eligibility, err) < 0)
+        return -1;
     struct berth *berth = berth_take(leases, request, &shape, err);
     if (!berth)
         return -1;

@@ -209,13 +209,16 @@ bool leases_parked(struct leases *leases)
     return leases->parked;
 }
 
-void leases_park(struct leases *leases)
+int leases_park(struct leases *leases, struct error *err)
 {
+    if (eligibility_check(leases->options.eligibility, err) < 0)
+        return -1;
     {
         LOCK_SCOPE(&leases->mutex);
         leases->parked = true;
     }
     keeper_wake(leases); /* to prepare guests */
+    return 0;
 }
 
 /* With leases.mutex held. */

@@ -56,9 +56,12 @@ bool leases_left(const char *home);
 /* After leases_stop(), when no other call is under way. */
 void leases_close(struct leases *leases);
 
-/* Whether new leases are accepted. Unparking is refused with ERROR_LEASE_LIVE while a lease is live. */
+/*
+ * Whether new leases are accepted. Parking is refused with ERROR_INELIGIBLE while the doctor's report is red,
+ * unparking with ERROR_LEASE_LIVE while a lease is live.
+ */
 bool leases_parked(struct leases *leases);
-void leases_park(struct leases *leases);
+int leases_park(struct leases *leases, struct error *err);
 int leases_unpark(struct leases *leases, struct error *err);
 
 /*
@@ -98,17 +101,15 @@ int leases_receipt(struct leases *leases, const char *id, const struct pairing_g
                    struct lease_receipt *receipt, struct error *err);
 
 /* A picture of the lease's screen; see display_screenshot(). *Owned*: picture_release(). */
-struct picture *leases_look(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                            const struct picture_request *request, struct cancel *cancel, struct error *err);
+struct picture *leases_screenshot(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                                  const struct picture_request *request, struct cancel *cancel,
+                                  struct error *err);
 
-/* Performs actions on the lease's guest; see display_perform(). */
-int leases_perform(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                   const struct display_request *request, struct cancel *cancel,
-                   struct display_outcome *outcome, struct error *err);
-
-/* What changed on the lease's screen; see display_changes(). */
-int leases_changes(struct leases *leases, const char *id, const struct pairing_grant *grant, uint64_t since,
-                   struct display_changes *changes, struct error *err);
+/* Performs actions on the lease's guest; see display_act(). *acted is untouched where there is no such lease.
+ */
+int leases_act(struct leases *leases, const char *id, const struct pairing_grant *grant,
+               const struct display_act *act, struct cancel *cancel, struct display_acted *acted,
+               struct error *err);
 
 /* A way into the lease's guest view. */
 struct leases_ticket {

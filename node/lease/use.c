@@ -23,8 +23,9 @@ static struct berth *use_display(struct leases *leases, const char *id, const st
     return berth;
 }
 
-struct picture *leases_look(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                            const struct picture_request *request, struct cancel *cancel, struct error *err)
+struct picture *leases_screenshot(struct leases *leases, const char *id, const struct pairing_grant *grant,
+                                  const struct picture_request *request, struct cancel *cancel,
+                                  struct error *err)
 {
     struct display *display;
     struct berth *berth = use_display(leases, id, grant, &display, err);
@@ -35,9 +36,9 @@ struct picture *leases_look(struct leases *leases, const char *id, const struct 
     return picture;
 }
 
-int leases_perform(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                   const struct display_request *request, struct cancel *cancel,
-                   struct display_outcome *outcome, struct error *err)
+int leases_act(struct leases *leases, const char *id, const struct pairing_grant *grant,
+               const struct display_act *act, struct cancel *cancel, struct display_acted *acted,
+               struct error *err)
 {
     /* 4,000 characters by keys take 160 s, a wait 300: each action has its own bound, and this is only the
      * backstop */
@@ -47,20 +48,7 @@ int leases_perform(struct leases *leases, const char *id, const struct pairing_g
     if (!berth)
         return -1;
     berth_ask_paused(berth);
-    int performed =
-        display_perform(display, request, cancel, clock_deadline(ACTION_BACKSTOP_MS), outcome, err);
+    int done = display_act(display, act, cancel, clock_deadline(ACTION_BACKSTOP_MS), acted, err);
     berth_leave_display(berth, display);
-    return performed;
-}
-
-int leases_changes(struct leases *leases, const char *id, const struct pairing_grant *grant, uint64_t since,
-                   struct display_changes *changes, struct error *err)
-{
-    struct display *display;
-    struct berth *berth = use_display(leases, id, grant, &display, err);
-    if (!berth)
-        return -1;
-    display_changes(display, since, changes);
-    berth_leave_display(berth, display);
-    return 0;
+    return done;
 }

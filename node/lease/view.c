@@ -10,24 +10,18 @@ enum { OPEN_TIMEOUT_MS = 5000 };
 /* Who may use the view is the view's to say; the lease itself is named by its id. */
 static const struct pairing_grant everybody = {.capabilities = CAPABILITY_OPERATOR};
 
-static struct picture *look(void *context, const struct picture_request *request, struct cancel *cancel,
-                            struct error *err)
+static struct picture *take_screenshot(void *context, const struct picture_request *request,
+                                       struct cancel *cancel, struct error *err)
 {
     const struct berth_view *view = context;
-    return leases_look(view->berth->leases, view->id, &everybody, request, cancel, err);
+    return leases_screenshot(view->berth->leases, view->id, &everybody, request, cancel, err);
 }
 
-static int act(void *context, const struct display_request *request, struct cancel *cancel,
-               struct display_outcome *outcome, struct error *err)
+static int act_on_guest(void *context, const struct display_act *act, struct cancel *cancel,
+                        struct display_acted *acted, struct error *err)
 {
     const struct berth_view *view = context;
-    return leases_perform(view->berth->leases, view->id, &everybody, request, cancel, outcome, err);
-}
-
-static int changes(void *context, uint64_t since, struct display_changes *found, struct error *err)
-{
-    const struct berth_view *view = context;
-    return leases_changes(view->berth->leases, view->id, &everybody, since, found, err);
+    return leases_act(view->berth->leases, view->id, &everybody, act, cancel, acted, err);
 }
 
 static int open_display(void *context, struct error *err)
@@ -70,7 +64,8 @@ struct berth_view *berth_view_open(struct berth *berth, const struct journal_rec
             .assets = leases->options.view_assets,
             .pairing = leases->options.pairing,
             .holds = berth->holds,
-            .screen = {.context = view, .look = look, .act = act, .changes = changes},
+            .screenshot = take_screenshot,
+            .act = act_on_guest,
             .open_display = open_display,
             .witness = witness,
             .context = view,

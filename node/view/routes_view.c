@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "view/handshake.h"
 #include "view/viewer.h"
+#include "web/screen_answers.h"
 
 /* Which credentials a route takes. Beside them each takes a pairing token that reaches the lease. */
 enum {
@@ -257,18 +258,26 @@ static int status(struct exchange *exchange, struct error *err)
 
 /* --- looking and acting ---------------------------------------------------------------------------- */
 
-static int screenshot(struct exchange *exchange, struct error *err)
+static int get_screenshot(struct exchange *exchange, struct error *err)
 {
-    if (use_up(exchange, err) < 0)
+    const struct view_options *options = &view_of(exchange)->options;
+    struct picture_request request;
+    if (use_up(exchange, err) < 0 || screen_decode_screenshot(exchange, &request, err) < 0)
         return -1;
-    return screen_answer_picture(exchange, &view_of(exchange)->options.screen, err);
+    struct picture *picture = options->screenshot(options->context, &request, exchange_cancel(exchange), err);
+    return picture ? screen_answer_screenshot(exchange, &request, picture) : -1;
 }
 
-static int action(struct exchange *exchange, struct error *err)
+static int post_action(struct exchange *exchange, struct error *err)
 {
-    if (use_up(exchange, err) < 0)
+    const struct view_options *options = &view_of(exchange)->options;
+    CLEANUP_SCREEN_ACTIONS struct screen_actions asked = {0};
+    struct display_acted acted = {0};
+    if (use_up(exchange, err) < 0 || screen_decode_actions(exchange, &asked, err) < 0)
         return -1;
-    return screen_answer_actions(exchange, &view_of(exchange)->options.screen, err);
+    if (options->act(options->context, &asked.act, exchange_cancel(exchange), &acted, err) < 0)
+        return screen_refuse_actions(exchange, &asked, &acted, err);
+    return screen_answer_actions(exchange, &asked, &acted);
 }
 
 /* --- viewers --------------------------------------------------------------------------------------- */
@@ -334,8 +343,8 @@ const struct route routes_view[] = {
     {"GET", "/assets/", AUTH_NONE, asset},
     {"POST", "/session", TAKES(BY_TICKET), session},
     {"GET", "/status", TAKES(BY_SECRET), status},
-    {"GET", "/screenshot", TAKES(BY_TICKET | BY_SECRET | BY_QUERY), screenshot},
-    {"POST", "/action", TAKES(BY_TICKET | BY_SECRET | BY_QUERY | TO_CONTROL), action},
+    {"GET", "/screenshot", TAKES(BY_TICKET | BY_SECRET | BY_QUERY), get_screenshot},
+    {"POST", "/action", TAKES(BY_TICKET | BY_SECRET | BY_QUERY | TO_CONTROL), post_action},
     {"GET", "/websockify", TAKES(BY_TICKET | BY_SECRET | BY_QUERY | BY_SOCKET), websockify},
     {0},
 };

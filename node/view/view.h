@@ -18,9 +18,8 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/error.h"
-#include "display/holds.h"
+#include "display/display.h"
 #include "pairing/pairing.h"
-#include "web/screen_answers.h"
 
 #define VIEW_SECRET_SIZE 65 /* 64 hex digits and the terminator: a ticket or a session secret */
 #define VIEW_TICKET_S    60
@@ -34,14 +33,19 @@ enum view_end { VIEW_LEASE_ENDED, VIEW_NODE_STOPPING };
 struct view; /* opaque */
 
 struct view_options {
-    const char *lease_id;        /* copied */
-    const char *owner;           /* id of the grant that made the lease; copied */
-    int64_t expires_ms;          /* realtime; 0 = never */
-    int64_t expires_boot_ms;     /* the same by clock_boottime_ms(); CLOCK_NEVER = never */
-    const char *assets;          /* folder of the page; copied */
-    struct pairing *pairing;     /* borrowed */
-    struct holds *holds;         /* of the guest; borrowed */
-    struct screen_target screen; /* what /screenshot and /action reach; copied, its context borrowed */
+    const char *lease_id;    /* copied */
+    const char *owner;       /* id of the grant that made the lease; copied */
+    int64_t expires_ms;      /* realtime; 0 = never */
+    int64_t expires_boot_ms; /* the same by clock_boottime_ms(); CLOCK_NEVER = never */
+    const char *assets;      /* folder of the page; copied */
+    struct pairing *pairing; /* borrowed */
+    struct holds *holds;     /* of the guest; borrowed */
+
+    /* What /screenshot and /action reach; see display_screenshot() and display_act(). */
+    struct picture *(*screenshot)(void *context, const struct picture_request *request, struct cancel *cancel,
+                                  struct error *err);
+    int (*act)(void *context, const struct display_act *act, struct cancel *cancel,
+               struct display_acted *acted, struct error *err);
 
     /* A connected descriptor of its own for the guest's VNC server, *owned* by the caller; -1 with *err. */
     int (*open_display)(void *context, struct error *err);
@@ -71,11 +75,12 @@ void view_revoke(struct view *view, const char *grant);
 /*
  * Closes the listener, tells every viewer why, releases what they hold down in the guest and returns when
  * they are gone: within two seconds, unless QEMU takes longer to read what is released. Requests that wait
- * inside screen_target's functions go on: end them next.
+ * inside screenshot() or act() go on: end them next.
  */
 void view_end(struct view *view, enum view_end why);
 
-/* After view_end(), when nothing waits inside screen_target any more or will soon: stops the server. */
+/* After view_end(), when nothing waits inside screenshot() or act() any more or will soon: stops the server.
+ */
 void view_free(struct view *view);
 
 #endif

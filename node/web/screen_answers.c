@@ -72,7 +72,8 @@ static int read_region(const char *text, struct picture_request *request, struct
 }
 
 /* What the query asks for; an argument that is not known is refused, not ignored. */
-static int read_query(const struct exchange *exchange, struct picture_request *request, struct error *err)
+int screen_decode_screenshot(const struct exchange *exchange, struct picture_request *request,
+                             struct error *err)
 {
     /* "token" is how a view is reached */
     static const char *const known[] = {"format",    "quality",    "region", "max_edge",
@@ -105,57 +106,42 @@ static void drop_picture(void *picture)
     picture_release(picture);
 }
 
-int screen_answer_picture(struct exchange *exchange, const struct screen_target *target, struct error *err)
+int screen_answer_screenshot(struct exchange *exchange, const struct picture_request *request,
+                             struct picture *picture)
 {
-    struct picture_request request;
-    if (read_query(exchange, &request, err) < 0)
-        return -1;
-    CLEANUP_PICTURE struct picture *picture =
-        target->look(target->context, &request, exchange_cancel(exchange), err);
-    if (!picture)
-        return -1;
+    CLEANUP_PICTURE struct picture *owned = picture;
     char text[64];
-    const struct picture *shown = picture;
-    if (shown->known)
+    if (picture->known)
         answer_empty(exchange, MHD_HTTP_NOT_MODIFIED);
     else
-        answer_shared(exchange, shown->mime, shown->data, shown->size, drop_picture, TAKE(picture));
-    number_header(exchange, "X-Picture-Width", shown->width);
-    number_header(exchange, "X-Picture-Height", shown->height);
-    number_header(exchange, "X-Frame-Width", shown->frame_width);
-    number_header(exchange, "X-Frame-Height", shown->frame_height);
-    snprintf(text, sizeof text, "%.17g", shown->scale);
+        answer_shared(exchange, picture->mime, picture->data, picture->size, drop_picture, TAKE(owned));
+    number_header(exchange, "X-Picture-Width", picture->width);
+    number_header(exchange, "X-Picture-Height", picture->height);
+    number_header(exchange, "X-Frame-Width", picture->frame_width);
+    number_header(exchange, "X-Frame-Height", picture->frame_height);
+    snprintf(text, sizeof text, "%.17g", picture->scale);
     answer_header(exchange, "X-Scale", text);
-    answer_header(exchange, MHD_HTTP_HEADER_ETAG, shown->etag);
-    if (request.settle_ms >= 0)
-        answer_header(exchange, "X-Still", shown->still ? "true" : "false");
-    if (!request.has_region)
+    answer_header(exchange, MHD_HTTP_HEADER_ETAG, picture->etag);
+    if (request->settle_ms >= 0)
+        answer_header(exchange, "X-Still", picture->still ? "true" : "false");
+    if (!request->has_region)
         return 0;
-    snprintf(text, sizeof text, "%d,%d,%d,%d", shown->region.x, shown->region.y, shown->region.width,
-             shown->region.height);
+    snprintf(text, sizeof text, "%d,%d,%d,%d", picture->region.x, picture->region.y, picture->region.width,
+             picture->region.height);
     answer_header(exchange, "X-Region", text);
     return 0;
 }
 
 /* --- actions --------------------------------------------------------------------------------------- */
 
-/* The body of a request, cleared at the end of the scope. */
-struct act {
-    struct action *actions;
-    size_t count;
-    uint32_t frame_width, frame_height;
-    bool look;
-    struct picture_request picture;
-};
-
-static void clear_act(struct act *act)
+void screen_clear_actions(struct screen_actions *asked)
 {
-    for (size_t i = 0; i < act->count; i++)
-        action_clear(&act->actions[i]);
-    free(act->actions);
+    for (size_t i = 0; i < asked->count; i++)
+        action_clear(&asked->actions[i]);
+    free(asked->actions);
 }
 
-static int decode_frame(const json_t *frame, struct act *act, struct error *err)
+static int decode_frame(const json_t *frame, struct display_request *request, struct error *err)
 {
     static const char *const fields[] = {"width", "height", NULL};
     int64_t width, height;
@@ -163,8 +149,8 @@ static int decode_frame(const json_t *frame, struct act *act, struct error *err)
         document_integer(frame, "width", 1, EDGE_MAX, &width, err) < 0 ||
         document_integer(frame, "height", 1, EDGE_MAX, &height, err) < 0)
         return error_prefix(err, "\"frame\"");
-    act->frame_width = (uint32_t)width;
-    act->frame_height = (uint32_t)height;
+    request->frame_width = (uint32_t)width;
+    request->frame_height = (uint32_t)height;
     return 0;
 }
 
@@ -192,36 +178,39 @@ static int decode_picture(const json_t *object, struct picture_request *request,
 }
 
 /* {"actions": [...], "frame"?, "screenshot"?} */
-static int decode_extras(const json_t *body, struct act *act, struct error *err)
+static int decode_extras(const json_t *body, struct screen_actions *asked, struct error *err)
 {
     static const char *const fields[] = {"actions", "frame", "screenshot", NULL};
     const json_t *frame = json_object_get(body, "frame");
     const json_t *screenshot = json_object_get(body, "screenshot");
-    if (document_keys(body, fields, err) < 0 || (frame && decode_frame(frame, act, err) < 0))
+    if (document_keys(body, fields, err) < 0 || (frame && decode_frame(frame, &asked->act.request, err) < 0))
         return -1;
-    act->look = screenshot != NULL;
-    if (screenshot && decode_picture(screenshot, &act->picture, err) < 0)
+    if (!screenshot)
+        return 0;
+    asked->act.picture = &asked->picture;
+    if (decode_picture(screenshot, &asked->picture, err) < 0)
         return error_prefix(err, "\"screenshot\"");
     return 0;
 }
 
-/* Either one action object or the form with "actions". All are decoded before any is performed. */
-static int decode_act(const json_t *body, struct act *act, struct error *err)
+/* Either one action object or the form with "actions". */
+int screen_decode_actions(const struct exchange *exchange, struct screen_actions *asked, struct error *err)
 {
+    CLEANUP_JSON json_t *body = exchange_json(exchange, err);
     const json_t *array = json_object_get(body, "actions");
     size_t count = array ? json_array_size(array) : 1;
-    if (array && decode_extras(body, act, err) < 0)
+    if (!body || (array && decode_extras(body, asked, err) < 0))
         return -1;
     if (count == 0 || count > ACTIONS_MAX)
         return error_set(err, ERROR_BAD_REQUEST, "\"actions\" must be a list of 1 to %d actions",
                          ACTIONS_MAX);
-    act->actions = calloc(count, sizeof *act->actions);
-    if (!act->actions)
+    asked->act.request.actions = asked->actions = calloc(count, sizeof *asked->actions);
+    if (!asked->actions)
         return error_set(err, ERROR_INTERNAL, "cannot perform the actions: out of memory");
     for (size_t i = 0; i < count; i++) {
-        if (action_decode(array ? json_array_get(array, i) : body, &act->actions[i], err) < 0)
+        if (action_decode(array ? json_array_get(array, i) : body, &asked->actions[i], err) < 0)
             return array ? error_prefix(err, "action %zu", i) : -1;
-        act->count++;
+        asked->act.request.count = ++asked->count;
     }
     return 0;
 }
@@ -241,9 +230,10 @@ static json_t *encode_picture(const struct picture *picture, const struct pictur
     return object;
 }
 
-static json_t *encode_outcome(const struct act *act, const struct display_outcome *outcome,
-                              const struct display_changes *changes)
+static json_t *encode_acted(const struct screen_actions *asked, const struct display_acted *acted)
 {
+    const struct display_outcome *outcome = &acted->outcome;
+    const struct display_changes *changes = &acted->changes;
     const struct action_region *region = &changes->region;
     int64_t settled_ms =
         changes->any && changes->last_ms > outcome->ended_ms ? changes->last_ms - outcome->ended_ms : 0;
@@ -255,37 +245,30 @@ static json_t *encode_outcome(const struct act *act, const struct display_outcom
                   changes->any ? json_pack("[i,i,i,i]", region->x, region->y, region->width, region->height)
                                : json_null(),
                   "settled_ms", (json_int_t)settled_ms);
-    if (act->actions[act->count - 1].kind == ACTION_CURSOR_POSITION) {
+    if (asked->actions[asked->count - 1].kind == ACTION_CURSOR_POSITION) {
         json_object_set_new(answer, "x", json_integer(outcome->pointer_x));
         json_object_set_new(answer, "y", json_integer(outcome->pointer_y));
     }
     return answer;
 }
 
-int screen_answer_actions(struct exchange *exchange, const struct screen_target *target, struct error *err)
+int screen_answer_actions(struct exchange *exchange, const struct screen_actions *asked,
+                          const struct display_acted *acted)
 {
-    CLEANUP(clear_act) struct act act = {0};
-    struct display_outcome outcome = {0};
-    struct display_changes changes = {0};
-    CLEANUP_JSON json_t *body = exchange_json(exchange, err);
-    if (!body || decode_act(body, &act, err) < 0)
-        return -1;
-    struct display_request request = {act.actions, act.count, act.frame_width, act.frame_height};
-    if (target->act(target->context, &request, exchange_cancel(exchange), &outcome, err) < 0) {
-        if (act.count > 1)
-            error_prefix(err, "action %zu", outcome.done);
-        return answer_refusal(exchange, err, json_pack("{s:I}", "done", (json_int_t)outcome.done));
-    }
-    CLEANUP_PICTURE struct picture *picture = NULL;
-    if (act.look) {
-        picture = target->look(target->context, &act.picture, exchange_cancel(exchange), err);
-        if (!picture)
-            return error_prefix(err, "the actions were done, but the picture failed");
-    }
-    if (target->changes(target->context, outcome.sequence, &changes, err) < 0)
-        return -1;
-    json_t *answer = encode_outcome(&act, &outcome, &changes);
+    CLEANUP_PICTURE struct picture *picture = acted->picture;
+    json_t *answer = encode_acted(asked, acted);
     if (picture)
-        json_object_set_new(answer, "screenshot", encode_picture(picture, &act.picture));
+        json_object_set_new(answer, "screenshot", encode_picture(picture, &asked->picture));
     return answer_json(exchange, MHD_HTTP_OK, answer);
+}
+
+int screen_refuse_actions(struct exchange *exchange, const struct screen_actions *asked,
+                          const struct display_acted *acted, struct error *err)
+{
+    size_t done = acted->outcome.done;
+    if (done == asked->count)
+        return error_prefix(err, "the actions were done, but the picture failed");
+    if (asked->count > 1)
+        error_prefix(err, "action %zu", done);
+    return answer_refusal(exchange, err, json_pack("{s:I}", "done", (json_int_t)done));
 }

@@ -252,7 +252,7 @@ static void any_order_of_events(const char *warm)
         case 5:
             if (leases_unpark(world->leases, &(struct error)ERROR_INIT) == 0 && rand_r(&seed) % 2)
                 clock_sleep_ms(5);
-            leases_park(world->leases);
+            assert_int_equal(leases_park(world->leases, &(struct error)ERROR_INIT), 0);
             break;
         }
         check_world(world);
@@ -300,11 +300,11 @@ static void look_and_act(struct world *world, const char *id)
     struct error err = ERROR_INIT;
     struct picture_request look = {.format = PICTURE_PNG, .quality = 80, .settle_ms = -1, .timeout_ms = 5000};
     struct action move = {.kind = ACTION_MOVE, .op = "move", .has_point = true, .point = {3, 4}};
-    struct display_request request = {.actions = &move, .count = 1};
-    struct display_outcome outcome;
+    struct display_act act = {.request = {.actions = &move, .count = 1}};
+    struct display_acted acted;
     CLEANUP_PICTURE struct picture *picture =
-        leases_look(world->leases, id, &operator_grant, &look, NULL, &err);
-    leases_perform(world->leases, id, &operator_grant, &request, NULL, &outcome, &err);
+        leases_screenshot(world->leases, id, &operator_grant, &look, NULL, &err);
+    leases_act(world->leases, id, &operator_grant, &act, NULL, &acted, &err);
 }
 
 static void *work(void *argument)
@@ -550,7 +550,7 @@ static void a_node_that_takes_no_leases_prepares_none(void **state)
     await_ready(world, 0);
     await_quiet(world);
     assert_int_equal(fake_domain_count(), 0);
-    leases_park(world->leases);
+    assert_int_equal(leases_park(world->leases, &err), 0);
     await_ready(world, BERTHS);
     end_now(world);
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures the hands of one lease with the test guest: acknowledgement, move to pixel, typed characters a second.
+"""Measures the input of one lease with the test guest: acknowledgement, move to pixel, typed characters a second.
 
     tests/bench/input.py [--rounds N] [--characters N] [--json]
 

@@ -15,7 +15,7 @@ import berthos_live as live
 DESKTOP = "berthos-linux-desktop:v1"
 # Generous: on a shared host each look through the agent may take seconds. A passed deadline is a failure, not a measure.
 SECONDS = 120
-HANDS = "/usr/lib/berthos/hands"
+HELPER = "/usr/lib/berthos/hands"
 PRINTABLE = "".join(chr(code) for code in range(0x20, 0x7f))
 # Latin with a ready-made and a combining accent, currency, Han, Hangul, Arabic, Greek outside ASCII, characters that older
 # character sets have twice, emoji beyond 16 bits, with a skin tone, as a flag and as a family joined by ZWJ.
@@ -104,7 +104,7 @@ class DesktopTest(unittest.TestCase):
         self.as_tenant("/usr/lib/berthos/browser file:///home/agent/page.html >/dev/null 2>&1 &")
         live.wait_for("the page is there", lambda: self.page().get("at") == "area", SECONDS, 0.5)
         # Chromium's own process hears of the field a little later than the page.
-        live.wait_for("the field takes text", lambda: self.hands("type", text="x")["ok"], SECONDS, 0.5)
+        live.wait_for("the field takes text", lambda: self.helper("type", text="x")["ok"], SECONDS, 0.5)
         live.wait_for("the text is there", lambda: self.page().get("bytes") == 1, SECONDS, 0.2)
         self.key("BackSpace")
         self.wait_held("area", "")
@@ -133,13 +133,13 @@ class DesktopTest(unittest.TestCase):
         self.key("ctrl+a", "BackSpace")
         self.wait_held(element, "")
 
-    def hands(self, *arguments, text=None):
+    def helper(self, *arguments, text=None):
         """One run of the helper as the node does it; gives its answer, and the seconds it took as "seconds"."""
         options = {"capture-output": True}
         if text is not None:
             options["input-data"] = base64.b64encode(text.encode()).decode()
         start = time.monotonic()
-        pid = live.agent(self.domain, "guest-exec", path=HANDS, arg=[str(word) for word in arguments], **options)["pid"]
+        pid = live.agent(self.domain, "guest-exec", path=HELPER, arg=[str(word) for word in arguments], **options)["pid"]
 
         def ended():
             status = live.agent(self.domain, "guest-exec-status", pid=pid)

@@ -120,7 +120,7 @@ class Typing(desktop.DesktopTest):
             holding = threading.Thread(target=self.act, args=({"op": "hold_key", "keys": keys, "duration_ms": 2500},))
             holding.start()
             time.sleep(1)
-            self.assertTrue(self.hands("type", text="aB \u00f1\ncD")["ok"])  # over HTTP it would wait its turn
+            self.assertTrue(self.helper("type", text="aB \u00f1\ncD")["ok"])  # over HTTP it would wait its turn
             holding.join()
             self.wait_held("area", "aB \u00f1\ncD")
             self.clear("area")
@@ -144,12 +144,12 @@ class Typing(desktop.DesktopTest):
     def test_release_gives_up(self):
         self.focus("button")
         answers = []
-        typing = threading.Thread(target=lambda: answers.append(self.hands("type", text="\u00f1" * 100)))
+        typing = threading.Thread(target=lambda: answers.append(self.helper("type", text="\u00f1" * 100)))
         typing.start()
         time.sleep(0.7)
-        busy = self.hands("type", text="x")
+        busy = self.helper("type", text="x")
         self.assertEqual((busy["ok"], busy["error"]), (False, "other input is under way"))
-        self.assertTrue(self.hands("release")["ok"])
+        self.assertTrue(self.helper("release")["ok"])
         typing.join()
         self.assertEqual((answers[0]["ok"], answers[0]["typed"], answers[0]["error"]), (False, 0, "released"))
         self.focus("area")
@@ -157,10 +157,10 @@ class Typing(desktop.DesktopTest):
 
     def test_refused_before_any_key(self):
         for text in ("a\x1bb", "a\rb", "\x7f", "", "\u0085"):
-            answer = self.hands("type", text=text)
+            answer = self.helper("type", text=text)
             self.assertEqual((answer["ok"], answer["typed"]), (False, 0), repr(text))
-        self.assertFalse(self.hands("click", 1, 1, "left", 1)["ok"])
-        self.assertFalse(self.hands("scroll", -1, 1, 1)["ok"])
+        self.assertFalse(self.helper("click", 1, 1, "left", 1)["ok"])
+        self.assertFalse(self.helper("scroll", -1, 1, 1)["ok"])
 
     def test_the_clipboard_is_not_touched(self):
         for selection in ("primary", "clipboard"):
@@ -194,18 +194,18 @@ class Typing(desktop.DesktopTest):
 
     def test_the_helper_is_the_tenants_and_no_more(self):
         """The daemon is the desktop's user; what the tenant does to it harms nobody else, and it comes back."""
-        self.assertEqual(self.as_root("ps -o user= -C handsd").strip(), "agent")
-        self.assertEqual(self.as_root("stat -c '%U %a' /run/berthos /run/berthos/hands").split("\n")[:2],
+        self.assertEqual(self.as_root("ps -o user= -C helperd").strip(), "agent")
+        self.assertEqual(self.as_root("stat -c '%U %a' /run/berthos /run/berthos/helper").split("\n")[:2],
                          ["root 755", "agent 600"])
-        self.assertEqual(self.as_tenant("mv /run/berthos/hands /run/berthos/x 2>/dev/null && echo moved || echo kept"), "kept\n")
-        self.as_tenant("pkill handsd")
+        self.assertEqual(self.as_tenant("mv /run/berthos/helper /run/berthos/x 2>/dev/null && echo moved || echo kept"), "kept\n")
+        self.as_tenant("pkill helperd")
         self.clear("area")
         self.enter(UNICODE)  # waits in the socket's queue until the next daemon is there
         self.wait_held("area", UNICODE)
         # what stands in the socket's place is reached with the tenant's rights: the client has left root
-        self.as_root("chown root:root /run/berthos/hands")
-        self.addCleanup(self.as_root, "chown agent:root /run/berthos/hands")
-        self.assertEqual(self.hands("type", text="x")["error"], "the desktop's input helper is not running")
+        self.as_root("chown root:root /run/berthos/helper")
+        self.addCleanup(self.as_root, "chown agent:root /run/berthos/helper")
+        self.assertEqual(self.helper("type", text="x")["error"], "the desktop's input helper is not running")
 
 
 if __name__ == "__main__":

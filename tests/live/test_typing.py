@@ -4,12 +4,12 @@ import os
 import time
 
 import berthos_live as live
-import test_hands as hands
+import test_helper as helper
 
 ROUNDS = int(os.environ.get("BERTHOS_TYPE_ROUNDS", "2"))  # of 2,000 characters each way; soak.sh repeats them
 
 
-class Exact(hands.HandsTest):
+class Exact(helper.InputTest):
     def setUp(self):
         super().setUp()
         self.node_name = self.node.domain()
@@ -30,7 +30,7 @@ class Exact(hands.HandsTest):
         exact = {"keys": 0, "agent": 0}
         for turn in range(ROUNDS):
             for via in ("keys", "agent"):
-                text = hands.mixed(2000, 7 + 2 * turn + (via == "agent"))
+                text = helper.mixed(2000, 7 + 2 * turn + (via == "agent"))
                 self.guest.reset()
                 self.guest.ctl("busy", 300)
                 try:

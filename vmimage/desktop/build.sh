@@ -11,7 +11,7 @@ DESKTOP_UUID=62657274-686f-4373-8000-64736b746f70
 # In the order in which they load. The first line is what the root file system needs.
 DESKTOP_ROOT_MODULES=(virtio_pci virtio_blk crc32c_generic ext4)
 DESKTOP_REST_MODULES=(virtio-rng virtio-gpu virtio_console virtio_input evdev pvpanic-pci)
-# For the input helper (hands/): headers of what it is linked with. Nothing of them goes into the guest, and the libraries
+# For the input helper (helper/): headers of what it is linked with. Nothing of them goes into the guest, and the libraries
 # are the guest's own.
 DESKTOP_HEADERS=(libxcb1-dev libxcb-xtest0-dev libxcb-imdkit-dev libgtk-3-dev libglib2.0-dev libpango1.0-dev libcairo2-dev
     libgdk-pixbuf-2.0-dev libatk1.0-dev libharfbuzz-dev)
@@ -45,7 +45,7 @@ recipe_build() {
     kernel_vmlinux "$KERNEL_TREE/boot/vmlinuz-$KERNEL_RELEASE" "$STAGE/kernel"
     make_initrd
     make_root
-    make_hands
+    make_helper
     say "taking away what the guest cannot use"
     strip_root
     configure_root
@@ -84,8 +84,8 @@ make_root() {
     dpkg-query --admindir="$ROOT/var/lib/dpkg" -W -f '${Package}=${Version}\n' >>"$WORK/packages"
 }
 
-# make_hands: the input helper's three programs (hands/wire.h), and GTK's list of input methods with ours in it.
-make_hands() {
+# make_helper: the input helper's three programs (helper/wire.h), and GTK's list of input methods with ours in it.
+make_helper() {
     local sdk=$WORK/sdk libraries=$ROOT/usr/lib/x86_64-linux-gnu modules file includes=()
     deb_fetch "${DESKTOP_HEADERS[@]}"
     say "compiling the input helper"
@@ -98,10 +98,10 @@ make_hands() {
     includes+=(-isystem "$sdk/usr/lib/x86_64-linux-gnu/glib-2.0/include")
     modules=$libraries/gtk-3.0/3.0.0/immodules
     install -d "$ROOT/usr/lib/berthos"
-    compile "$ROOT/usr/lib/berthos/hands" -static "$RECIPE/hands/client.c"
-    compile "$ROOT/usr/lib/berthos/handsd" "${includes[@]}" "$RECIPE"/hands/{daemon,typist,keyboard,focus,method}.c \
+    compile "$ROOT/usr/lib/berthos/hands" -static "$RECIPE/helper/client.c"
+    compile "$ROOT/usr/lib/berthos/helperd" "${includes[@]}" "$RECIPE"/helper/{daemon,entry,keyboard,focus,method}.c \
         "$libraries"/libxcb{,-xtest,-imdkit}.so.? -Wl,-rpath-link="$libraries"
-    compile "$modules/im-berthos.so" -shared -fPIC "${includes[@]}" "$RECIPE/hands/immodule.c" \
+    compile "$modules/im-berthos.so" -shared -fPIC "${includes[@]}" "$RECIPE/helper/immodule.c" \
         "$libraries"/lib{gtk-3,gobject-2.0,glib-2.0}.so.0
     chroot "$ROOT" /usr/lib/x86_64-linux-gnu/libgtk-3-0/gtk-query-immodules-3.0 --update-cache
     grep -q '^"berthos"' "$modules.cache" || fail "GTK does not take im-berthos.so for an input method."
@@ -131,7 +131,7 @@ configure_root() {
     cp -R --no-preserve=ownership "$RECIPE/files/." "$ROOT/"
     name_axes
     compile "$ROOT/usr/lib/berthos/drawn" -static "$RECIPE/drawn.c"
-    compile "$ROOT/usr/lib/berthos/renew" -static "$RECIPE/renew.c"
+    compile "$ROOT/usr/lib/berthos/renew" -static "$RECIPE/helper/renew.c"
     # The agent sets the clock and then has hwclock write it to the machine's: that one is the host's and right already,
     # the program takes half a second under emulation, and the /etc/adjtime it leaves would tell a guest that was
     # prepared from one that was booted for its lease. The agent only wants it to succeed.

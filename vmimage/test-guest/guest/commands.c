@@ -281,7 +281,7 @@ static size_t unhex(const char *hex, char *bytes, size_t most)
     return hex[0] ? 0 : size;
 }
 
-/* Of the input helper alone (hands.c): bytes for the text field. */
+/* Of the input helper alone (helper.c): bytes for the text field. */
 static void run_enter(struct guest *guest, struct request *request)
 {
     char bytes[GUEST_LINE_MAX / 2];
@@ -310,12 +310,12 @@ static void run_point(struct guest *guest, struct request *request)
         !number(request, request->words[5], 10, -1, 1, &value) ||
         !number(request, request->words[6], 10, 0, 100, &times))
         return;
-    input_hands(input, EV_ABS, ABS_X, (int32_t)((x * pointer.max_x + width / 2) / width));
-    input_hands(input, EV_ABS, ABS_Y, (int32_t)((y * pointer.max_y + height / 2) / height));
+    input_helper(input, EV_ABS, ABS_X, (int32_t)((x * pointer.max_x + width / 2) / width));
+    input_helper(input, EV_ABS, ABS_Y, (int32_t)((y * pointer.max_y + height / 2) / height));
     for (; times > 0; times--) {
-        input_hands(input, (uint16_t)type, (uint16_t)code, (int32_t)value);
+        input_helper(input, (uint16_t)type, (uint16_t)code, (int32_t)value);
         if (type == EV_KEY)
-            input_hands(input, EV_KEY, (uint16_t)code, 0);
+            input_helper(input, EV_KEY, (uint16_t)code, 0);
     }
     accept_with(request, "\"t_us\":%lld", (long long)guest_now_us());
 }

@@ -289,22 +289,22 @@ static int busy(int argc, char **argv)
     return 0;
 }
 
-/* hands normal | slow MS | deaf: how the input helper takes the next text. */
-static int hands(int argc, char **argv)
+/* helper normal | slow MS | deaf: how the input helper takes the next text. */
+static int set_helper(int argc, char **argv)
 {
     FILE *file;
 
     if (strcmp(argv[2], "normal") == 0 && argc == 3) {
-        unlink(GUEST_HANDS);
+        unlink(GUEST_HELPER);
     } else if ((strcmp(argv[2], "slow") == 0 && argc == 4) || (strcmp(argv[2], "deaf") == 0 && argc == 3)) {
-        file = fopen(GUEST_HANDS, "we");
+        file = fopen(GUEST_HELPER, "we");
         if (!file)
-            return complain(GUEST_HANDS);
+            return complain(GUEST_HELPER);
         fprintf(file, "%s %s\n", argv[2], argc > 3 ? argv[3] : "0");
         fclose(file);
     } else {
         errno = EINVAL;
-        return complain("hands");
+        return complain("helper");
     }
     printf("{\"ok\":true,\"t_us\":%lld}\n", (long long)guest_now_us());
     return 0;
@@ -324,7 +324,7 @@ int ctl_main(int argc, char **argv)
         {"mounts", "", 0, 0, mounts},
         {"busy", "SECONDS", 1, 1, busy},
         {"agent", "stall SECONDS | end", 1, 2, agent},
-        {"hands", "normal | slow MS | deaf", 1, 2, hands},
+        {"helper", "normal | slow MS | deaf", 1, 2, set_helper},
     };
 
     if (argc < 2) {

@@ -12,7 +12,7 @@
 #define GUEST_PAINTS  GUEST_FOLDER "/paints"  /* every picture shown, one JSON document a line */
 #define GUEST_BUSY    GUEST_FOLDER "/busy"    /* process group of the spinning processes */
 
-#define GUEST_HANDS  GUEST_FOLDER "/hands"  /* how the input helper behaves; nothing there: as it should */
+#define GUEST_HELPER GUEST_FOLDER "/helper" /* how the input helper behaves; nothing there: as it should */
 #define GUEST_TYPING GUEST_FOLDER "/typing" /* the process of the input helper that enters a text */
 
 #define GUEST_AGENT GUEST_FOLDER "/agent.pid" /* process of the guest agent */
@@ -34,6 +34,6 @@ void guest_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* What the program is under its other names; argv as main() has it. Returns the exit code. */
 int init_main(void);
 int ctl_main(int argc, char **argv);
-int hands_main(int argc, char **argv);
+int helper_main(int argc, char **argv);
 
 #endif

@@ -216,10 +216,10 @@ int input_start(struct input *input)
     return errno == 0 ? 0 : -1;
 }
 
-static void record_hands(struct input *input, uint16_t type, uint16_t code, int32_t value)
+static void record_helper(struct input *input, uint16_t type, uint16_t code, int32_t value)
 {
     char line[LINE_BYTES_MAX];
-    size_t length = describe(line, sizeof(line), guest_now_us(), "hands", type, code, value);
+    size_t length = describe(line, sizeof(line), guest_now_us(), "helper", type, code, value);
 
     if (write(input->events_fd, line, length) == (ssize_t)length)
         input->state.events++;
@@ -235,11 +235,11 @@ void input_enter(struct input *input, const char *bytes, size_t size)
     length = input->text.length;
     if (text_insert(&input->text, bytes, size))
         write_text(input, length);
-    record_hands(input, EV_MSC, 0, (int32_t)size);
+    record_helper(input, EV_MSC, 0, (int32_t)size);
     pthread_mutex_unlock(&input->lock);
 }
 
-void input_hands(struct input *input, uint16_t type, uint16_t code, int32_t value)
+void input_helper(struct input *input, uint16_t type, uint16_t code, int32_t value)
 {
     struct input_pointer *pointer = &input->state.pointer;
 
@@ -248,7 +248,7 @@ void input_hands(struct input *input, uint16_t type, uint16_t code, int32_t valu
         pointer->x = value;
     if (type == EV_ABS && code == ABS_Y)
         pointer->y = value;
-    record_hands(input, type, code, value);
+    record_helper(input, type, code, value);
     pthread_mutex_unlock(&input->lock);
     if (type == EV_ABS)
         eventfd_write(input->moved_fd, 1);

@@ -50,11 +50,11 @@ struct input {
 int input_start(struct input *input);
 
 /* The input helper has entered `size` bytes of text: into the text field, with one event (EV_MSC, code 0, the
- * size) of the device "hands". */
+ * size) of the device "helper". */
 void input_enter(struct input *input, const char *bytes, size_t size);
 
-/* An event of the input helper: written down as of the device "hands"; absolute ones move the pointer. */
-void input_hands(struct input *input, uint16_t type, uint16_t code, int32_t value);
+/* An event of the input helper: written down as of the device "helper"; absolute ones move the pointer. */
+void input_helper(struct input *input, uint16_t type, uint16_t code, int32_t value);
 
 /* Empties events and text and releases CapsLock, its light too. */
 void input_reset(struct input *input);

@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     if (strcmp(name, "ctl") == 0)
         return ctl_main(argc, argv);
     if (strcmp(name, "hands") == 0)
-        return hands_main(argc, argv);
+        return helper_main(argc, argv);
     if (strcmp(name, "shutdown") == 0)
         return shutdown_main(argc, argv);
     /* guest-set-time sets the clock itself and then wants it written to the hardware. A guest of ours has no

@@ -10,7 +10,7 @@
  *
  * And /etc/machine-id gets a value of its own, a random UUID as machine-id(5) asks for.
  *
- * Answers as the input helper does, of which it is the verb "renew" (hands/client.c): {"ok":true}, or
+ * Answers as the helper does, of which it is the verb "renew" (client.c): {"ok":true}, or
  * {"ok":false,...} and exit 1.
  */
 #include <ctype.h>

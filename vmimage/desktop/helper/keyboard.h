@@ -2,8 +2,8 @@
  * Keys and pointer through the X server's XTEST extension: what is pressed here is for every program a key of
  * the keyboard, in order with all others.
  */
-#ifndef HANDS_KEYBOARD_H
-#define HANDS_KEYBOARD_H
+#ifndef HELPER_KEYBOARD_H
+#define HELPER_KEYBOARD_H
 
 #include <stdbool.h>
 #include <stddef.h>

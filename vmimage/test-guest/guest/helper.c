@@ -1,7 +1,7 @@
 /*
- * hands: the input helper as the desktop image has it (docs/IMAGE.md), for the test guest: the same words,
+ * The helper as the desktop image has it (docs/IMAGE.md), for the test guest: the same words,
  * run by the node through the agent. Text goes into the text field some characters at a time, so that it can
- * be given up half way, and can be made to take long or to fail (`ctl hands`).
+ * be given up half way, and can be made to take long or to fail (`ctl helper`).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -77,12 +77,12 @@ static bool enter(const char *bytes, size_t size)
     return tell_init(line);
 }
 
-/* What `ctl hands` asked for: milliseconds that each piece takes, or -1 for "deaf". */
+/* What `ctl helper` asked for: milliseconds that each piece takes, or -1 for "deaf". */
 static int behaviour(void)
 {
     char word[16] = "";
     int ms = 0;
-    FILE *file = fopen(GUEST_HANDS, "re");
+    FILE *file = fopen(GUEST_HELPER, "re");
 
     if (!file)
         return 0;
@@ -150,7 +150,7 @@ static int point(const char *x, const char *y, int type, int code, int value, in
     return answer(tell_init(line), 0, "the place or the count is out of bounds");
 }
 
-int hands_main(int argc, char **argv)
+int helper_main(int argc, char **argv)
 {
     const char *verb = argc > 1 ? argv[1] : "";
 

@@ -1,5 +1,5 @@
 /*
- * handsd: the input helper in the desktop's session, as `agent`. typist.h says how text is entered; wire.h
+ * helperd: the helper in the desktop's session, as `agent`. entry.h says how text is entered; wire.h
  * what is said to it over its socket, which systemd opens and passes on (descriptor 3).
  *
  * One thing is done at a time. While a text waits to be taken, the same loop serves those who come to take
@@ -13,8 +13,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "entry.h"
 #include "method.h"
-#include "typist.h"
 #include "wire.h"
 
 enum { LISTEN_FD = 3, REQUEST_SECONDS = 2, POINTER_MAX = 32767, CLICKS_MAX = 3, NOTCHES_MAX = 100 };
@@ -25,18 +25,18 @@ enum { BUTTON_WHEEL_LEFT = 6, BUTTON_WHEEL_RIGHT = 7, BUTTON_BACK = 8, BUTTON_FO
 struct daemon {
     xcb_connection_t *x;
     struct method *method;
-    struct typist typist;
+    struct entry entry;
     int client_fd; /* whose input is under way; -1: nobody's */
 };
 
 struct request {
     int fd;
-    char line[HANDS_LINE_MAX]; /* without its newline */
+    char line[HELPER_LINE_MAX]; /* without its newline */
 };
 
 static void answer(int fd, const char *error, size_t typed)
 {
-    char text[HANDS_ANSWER_MAX];
+    char text[HELPER_ANSWER_MAX];
     int length =
         error ? snprintf(text, sizeof text, "{\"ok\":false,\"typed\":%zu,\"error\":\"%s\"}\n", typed, error)
               : snprintf(text, sizeof text, "{\"ok\":true}\n");
@@ -105,7 +105,7 @@ static bool can_be_typed(const char *text, size_t size)
 static void run_type(struct daemon *daemon, const struct request *request)
 {
     size_t size = 0, typed = 0;
-    if (sscanf(request->line, "type %zu", &size) != 1 || size == 0 || size > HANDS_TEXT_MAX_BYTES) {
+    if (sscanf(request->line, "type %zu", &size) != 1 || size == 0 || size > HELPER_TEXT_MAX_BYTES) {
         answer(request->fd, "a text has 1 to 65536 bytes", 0);
         return;
     }
@@ -115,7 +115,7 @@ static void run_type(struct daemon *daemon, const struct request *request)
     else if (!can_be_typed(text, size))
         answer(request->fd, "the text is not UTF-8, or has control characters", 0);
     else {
-        const char *error = typist_enter(&daemon->typist, text, size, &typed);
+        const char *error = entry_type(&daemon->entry, text, size, &typed);
         answer(request->fd, error, typed);
     }
     free(text);
@@ -123,7 +123,7 @@ static void run_type(struct daemon *daemon, const struct request *request)
 
 static void run_pointer(struct daemon *daemon, const struct request *request)
 {
-    struct keyboard *keyboard = &daemon->typist.keyboard;
+    struct keyboard *keyboard = &daemon->entry.keyboard;
     char name[16] = "";
     int x = -1, y = -1, times = 0;
     uint8_t button = 0;
@@ -145,16 +145,16 @@ static void run_pointer(struct daemon *daemon, const struct request *request)
 static void take(struct daemon *daemon, int fd)
 {
     size_t size;
-    const char *text = typist_take(&daemon->typist, &size);
-    daemon->typist.by_method &= !text;
+    const char *text = entry_take(&daemon->entry, &size);
+    daemon->entry.by_method &= !text;
     if (text && send(fd, text, size, MSG_NOSIGNAL) != (ssize_t)size)
-        daemon->typist.taken = false; /* half a text is none: its reader waits a second for the rest */
+        daemon->entry.taken = false; /* half a text is none: its reader waits a second for the rest */
 }
 
 static void accept_one(struct daemon *daemon)
 {
     struct timeval patience = {.tv_sec = REQUEST_SECONDS};
-    int buffer = HANDS_TEXT_MAX_BYTES;
+    int buffer = HELPER_TEXT_MAX_BYTES;
     struct request request = {.fd = accept4(LISTEN_FD, NULL, NULL, SOCK_CLOEXEC)};
     if (request.fd < 0)
         return;
@@ -167,9 +167,9 @@ static void accept_one(struct daemon *daemon)
     } else if (strcmp(request.line, "take") == 0) {
         take(daemon, request.fd);
     } else if (strcmp(request.line, "focus") == 0) {
-        typist_focus_moved(&daemon->typist);
+        entry_focus_moved(&daemon->entry);
     } else if (strcmp(request.line, "release") == 0) {
-        daemon->typist.stopped = true;
+        daemon->entry.stopped = true;
         answer(request.fd, NULL, 0);
     } else if (!idle) {
         answer(request.fd, "other input is under way", 0);
@@ -191,7 +191,7 @@ static bool serve_x(struct daemon *daemon)
     bool any = false;
     for (; (event = xcb_poll_for_event(daemon->x)) != NULL; any = true) {
         if (!method_event(daemon->method, event))
-            typist_event(&daemon->typist, event);
+            entry_event(&daemon->entry, event);
         free(event);
     }
     if (xcb_connection_has_error(daemon->x)) {
@@ -209,7 +209,7 @@ static void serve(void *context, int64_t until_ms)
     struct daemon *daemon = context;
     if (serve_x(daemon))
         return;
-    int64_t left_ms = until_ms - typist_now_ms();
+    int64_t left_ms = until_ms - entry_now_ms();
     struct pollfd sources[] = {
         {.fd = xcb_get_file_descriptor(daemon->x), .events = POLLIN},
         {.fd = LISTEN_FD, .events = POLLIN},
@@ -218,7 +218,7 @@ static void serve(void *context, int64_t until_ms)
     if (poll(sources, 3, left_ms < 0 ? 0 : left_ms > 60000 ? -1 : (int)left_ms) <= 0)
         return;
     if (sources[2].revents)
-        daemon->typist.stopped = true;
+        daemon->entry.stopped = true;
     if (sources[1].revents)
         accept_one(daemon);
     serve_x(daemon);
@@ -227,8 +227,8 @@ static void serve(void *context, int64_t until_ms)
 static const char *take_for_method(void *context, size_t *size)
 {
     struct daemon *daemon = context;
-    const char *text = typist_take(&daemon->typist, size);
-    daemon->typist.by_method |= text != NULL;
+    const char *text = entry_take(&daemon->entry, size);
+    daemon->entry.by_method |= text != NULL;
     return text;
 }
 
@@ -246,7 +246,7 @@ int main(void)
     if (xcb_connection_has_error(daemon.x))
         give_up("no X server");
     xcb_window_t root = xcb_setup_roots_iterator(xcb_get_setup(daemon.x)).data->root;
-    daemon.typist = (struct typist){
+    daemon.entry = (struct entry){
         .keyboard = {.x = daemon.x, .root = root},
         .focus = {.x = daemon.x, .root = root},
         .serve = serve,
@@ -255,7 +255,7 @@ int main(void)
     daemon.method = method_open(daemon.x, screen, take_for_method, &daemon);
     if (!daemon.method)
         give_up("another input method has the name");
-    if (!focus_open(&daemon.typist.focus))
+    if (!focus_open(&daemon.entry.focus))
         give_up("the X server gives no atoms");
     for (;;)
         serve(&daemon, INT64_MAX);

@@ -2,8 +2,8 @@
  * Who has the keyboard's focus, and whether that program has come to the end of the events it was sent: a
  * window manager's ping (Extended Window Manager Hints, _NET_WM_PING) is answered in order with them.
  */
-#ifndef HANDS_FOCUS_H
-#define HANDS_FOCUS_H
+#ifndef HELPER_FOCUS_H
+#define HELPER_FOCUS_H
 
 #include <stdbool.h>
 #include <stdint.h>

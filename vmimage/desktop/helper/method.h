@@ -3,8 +3,8 @@
  * trigger key and nothing else. Ordinary keys never come here ("dynamic event flow"): they cost what they did
  * without it.
  */
-#ifndef HANDS_METHOD_H
-#define HANDS_METHOD_H
+#ifndef HELPER_METHOD_H
+#define HELPER_METHOD_H
 
 #include <stdbool.h>
 #include <stddef.h>

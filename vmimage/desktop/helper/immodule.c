@@ -36,7 +36,7 @@ static GtkIMContextClass *simple_class;
 /* Sends one request. The connection for its answer, or -1. */
 static int ask_daemon(const char *request)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = HANDS_SOCKET};
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = HELPER_SOCKET};
     struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -63,10 +63,10 @@ static char *take_text(void)
     int fd = ask_daemon("take\n");
     if (fd < 0)
         return NULL;
-    char *text = g_malloc(HANDS_TEXT_MAX_BYTES + 1);
+    char *text = g_malloc(HELPER_TEXT_MAX_BYTES + 1);
     size_t size = 0;
-    while (size < HANDS_TEXT_MAX_BYTES) {
-        ssize_t n = read(fd, text + size, HANDS_TEXT_MAX_BYTES - size);
+    while (size < HELPER_TEXT_MAX_BYTES) {
+        ssize_t n = read(fd, text + size, HELPER_TEXT_MAX_BYTES - size);
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
@@ -83,7 +83,7 @@ static char *take_text(void)
 
 static gboolean filter_key(GtkIMContext *context, GdkEventKey *event)
 {
-    if (event->keyval == HANDS_TRIGGER_KEYSYM && event->type == GDK_KEY_PRESS) {
+    if (event->keyval == HELPER_TRIGGER_KEYSYM && event->type == GDK_KEY_PRESS) {
         char *text = take_text();
         if (text) {
             g_signal_emit_by_name(context, "commit", text);
@@ -127,7 +127,7 @@ void im_module_init(GTypeModule *module)
         .instance_size = sizeof(struct context),
     };
     context_type =
-        g_type_module_register_type(module, GTK_TYPE_IM_CONTEXT_SIMPLE, "BerthosHandsContext", &info, 0);
+        g_type_module_register_type(module, GTK_TYPE_IM_CONTEXT_SIMPLE, "BerthosHelperContext", &info, 0);
 }
 
 void im_module_exit(void)

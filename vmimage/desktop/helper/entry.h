@@ -26,8 +26,8 @@
  * Nothing here depends on locks or on keys that somebody holds: commits do not, modifiers are lifted first,
  * and for keys CapsLock is made up for.
  */
-#ifndef HANDS_TYPIST_H
-#define HANDS_TYPIST_H
+#ifndef HELPER_ENTRY_H
+#define HELPER_ENTRY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,7 +36,7 @@
 #include "focus.h"
 #include "keyboard.h"
 
-struct typist {
+struct entry {
     struct keyboard keyboard;
     struct focus focus;
     /* Serves the X connection and the socket until the time (milliseconds, CLOCK_MONOTONIC) or the first
@@ -58,18 +58,18 @@ struct typist {
 };
 
 /* Tells it that the focus has moved between fields of a program. */
-void typist_focus_moved(struct typist *typist);
+void entry_focus_moved(struct entry *entry);
 
 /* Why a text was not entered, or NULL. *typed: the characters that were. */
-const char *typist_enter(struct typist *typist, const char *text, size_t size, size_t *typed);
+const char *entry_type(struct entry *entry, const char *text, size_t size, size_t *typed);
 
 /* Hands out the text that waits, once. NULL when none does. */
-const char *typist_take(struct typist *typist, size_t *size);
+const char *entry_take(struct entry *entry, size_t *size);
 
 /* Shows it an event of the X server. */
-void typist_event(struct typist *typist, const xcb_generic_event_t *event);
+void entry_event(struct entry *entry, const xcb_generic_event_t *event);
 
 /* CLOCK_MONOTONIC in milliseconds. */
-int64_t typist_now_ms(void);
+int64_t entry_now_ms(void);
 
 #endif

@@ -70,7 +70,7 @@ struct method *method_open(xcb_connection_t *x, int screen, method_take *take, v
                              XCB_IM_PreeditNone | XCB_IM_StatusNone};
     char compound_text[] = "COMPOUND_TEXT";
     xcb_im_encoding_t encoding_list[] = {compound_text};
-    xcb_im_ximtriggerkey_fr_t keys[] = {{.keysym = HANDS_TRIGGER_KEYSYM}};
+    xcb_im_ximtriggerkey_fr_t keys[] = {{.keysym = HELPER_TRIGGER_KEYSYM}};
     const xcb_im_styles_t styles = {3, style_list};
     const xcb_im_encodings_t encodings = {1, encoding_list};
     const xcb_im_trigger_keys_t on = {1, keys}, off = {0, NULL};

@@ -1,11 +1,9 @@
 /*
- * hands: the node's way to the input helper, run by the guest agent as root.
+ * /usr/lib/berthos/hands: the node's way to the helper, run by the guest agent as root. Its arguments are in
+ * docs/IMAGE.md.
  *
- *   hands type < TEXT | hands click X Y back|forward COUNT | hands scroll X Y DX | hands release | hands
- * renew
- *
- * renew is another program, for a guest that was restored from a saved state (../renew.c), and stays root.
- * Else it becomes `agent` before anything else: whatever the tenant puts in the socket's place is then
+ * The verb renew is another program, for a guest that was restored from a saved state (renew.c), and stays
+ * root. Else it becomes `agent` before anything else: whatever the tenant puts in the socket's place is then
  * reached with the tenant's own rights. It checks nothing and decides nothing; the daemon does. Static,
  * because under emulation the dynamic linker is most of a small program's time.
  */
@@ -46,7 +44,7 @@ static void become_agent(void)
 
 static int connect_to_daemon(void)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = HANDS_SOCKET};
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = HELPER_SOCKET};
     struct timeval patience = {.tv_sec = CONNECT_SECONDS};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
@@ -71,10 +69,10 @@ static bool send_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-/* The daemon's answer, at most HANDS_ANSWER_MAX bytes, to stdout. Whether it says that all went well. */
+/* The daemon's answer, at most HELPER_ANSWER_MAX bytes, to stdout. Whether it says that all went well. */
 static int pass_answer(int fd, bool sent)
 {
-    char answer[HANDS_ANSWER_MAX];
+    char answer[HELPER_ANSWER_MAX];
     size_t length = 0;
     struct pollfd source = {.fd = fd, .events = POLLIN};
     while (length < sizeof answer && poll(&source, 1, PATIENCE_MS) > 0) {
@@ -93,8 +91,8 @@ static int pass_answer(int fd, bool sent)
 
 int main(int argc, char **argv)
 {
-    static char text[HANDS_TEXT_MAX_BYTES + 1];
-    char line[HANDS_LINE_MAX] = "";
+    static char text[HELPER_TEXT_MAX_BYTES + 1];
+    char line[HELPER_LINE_MAX] = "";
     size_t size = 0, length = 0;
     if (argc < 2) {
         fprintf(stderr,

@@ -19,7 +19,7 @@ def mixed(count, step):
     return "".join(PRINTABLE[(i * step) % 95] for i in range(count))
 
 
-class HandsTest(live.LeaseTest):
+class InputTest(live.LeaseTest):
     shape = {"vcpu": 2}
 
     @classmethod
@@ -68,7 +68,7 @@ class HandsTest(live.LeaseTest):
         live.wait_for("nothing is held down", nothing, seconds, 0.2)
 
 
-class Helper(HandsTest):
+class Helper(InputTest):
     def test_other_scripts(self):
         """CASES.md 2: whole and exact."""
         self.act({"op": "type", "text": UNICODE})
@@ -88,16 +88,16 @@ class Helper(HandsTest):
         self.assertEqual(self.guest.text().decode(), text)
 
     def test_nothing_takes_the_text(self):
-        self.guest.ctl("hands", "deaf")
+        self.guest.ctl("helper", "deaf")
         try:
             error = self.refused(422, "untypable", {"op": "type", "text": "\u7f8e"})
         finally:
-            self.guest.ctl("hands", "normal")
+            self.guest.ctl("helper", "normal")
         self.assertIn("0 of 1 characters were typed", error["error"])
 
     def test_a_caller_that_goes_stops_it(self):
         text = mixed(4000, 3)
-        self.guest.ctl("hands", "slow", 50)
+        self.guest.ctl("helper", "slow", 50)
         try:
             connection = self.send({"op": "type", "text": text, "via": "agent"})
             live.wait_for("it types", lambda: len(self.guest.text()) > 100, 20)
@@ -106,7 +106,7 @@ class Helper(HandsTest):
             self.act({"op": "key", "keys": "F5"})
             stopped = self.guest.text()
         finally:
-            self.guest.ctl("hands", "normal")
+            self.guest.ctl("helper", "normal")
         self.assertLess(len(stopped), 4000)
         self.assertEqual(stopped, text.encode()[:len(stopped)])
         time.sleep(1)
@@ -120,7 +120,7 @@ class Helper(HandsTest):
         self.refused(422, "untypable", {"op": "drag", "path": [[1, 1], [2, 2]], "button": "forward"})
 
 
-class Callers(HandsTest):
+class Callers(InputTest):
     def test_gone_in_the_middle_of_a_text(self):
         text = mixed(1000, 11)
         connection = self.send({"op": "type", "text": text, "via": "keys"})
@@ -223,7 +223,7 @@ class Callers(HandsTest):
         self.assertEqual(connection.getresponse().status, 200)
 
 
-class Frames(HandsTest):
+class Frames(InputTest):
     def tearDown(self):
         self.guest.ctl("mode", "1280x800")
         super().tearDown()
@@ -265,7 +265,7 @@ class Frames(HandsTest):
                                   lambda: (self.guest.pointer()["x"], self.guest.pointer()["y"]) == (x, y), 5)
 
 
-class Paused(HandsTest):
+class Paused(InputTest):
     def pause(self):
         live.virsh("suspend", self.node.domain())
 
@@ -325,7 +325,7 @@ class Paused(HandsTest):
         self.assert_released()
 
 
-class Viewers(HandsTest):
+class Viewers(InputTest):
     def viewer(self):
         ticket = self.api.get("/v1/leases/%s/view?mode=control" % self.lease["id"]).json()["ticket"]
         port = int(re.search(r":(\d+)/", self.lease["viewer_url"]).group(1))
@@ -387,7 +387,7 @@ class Viewers(HandsTest):
         self.assert_released()
 
 
-class SilentAgent(HandsTest):
+class SilentAgent(InputTest):
     def test_a_text_is_given_up(self):
         """A guest that proves nothing: an answer within bounds, and the count in it is what has arrived."""
         text = mixed(500, 17)

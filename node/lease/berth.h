@@ -7,7 +7,7 @@
  *                 |  +-------------------+                          a cold guest, or a create that waited
  *                 +-- failure: undone -----> failed, the reason kept
  *
- * Ready is a guest that no tenant has touched, prepared by the keeper for whoever comes next (ready.c); the
+ * Ready is a guest that no tenant has touched, prepared by the keeper for whoever comes next (spare.c); the
  * create that takes it passes through preparing again. Preparing says in `spare` whether it is for nobody
  * yet.
  *
@@ -27,16 +27,16 @@
 enum berth_state { BERTH_EMPTY, BERTH_PREPARING, BERTH_READY, BERTH_LEASED, BERTH_ENDING, BERTH_FAILED };
 
 /* A usable guest, as far as it is not the domain itself. */
-struct berth_guest {
+struct berth_desktop {
     struct image *image;     /* that it was started from; owned */
     struct display *display; /* owned; NULL while it is saved on disk */
 };
 
-/* A guest that waits for a lease; see ready.c. */
-struct berth_prepared {
+/* A guest that waits for a lease; see spare.c. */
+struct spare {
     const char *how; /* static: "ram", paused; "disk", saved; NULL: there is none */
     struct lease_shape shape;
-    struct berth_guest guest;
+    struct berth_desktop guest;
     int64_t since_ms; /* monotonic: when it got ready */
 };
 
@@ -61,7 +61,7 @@ struct berth {
     int64_t expires_boot_ms;         /* boottime; CLOCK_NEVER = does not expire */
     struct holds *holds;             /* what is held down on its guest; owned, for the life of the berth */
     struct display *display;         /* while leased; owned */
-    struct retired_display *retired; /* lost ones that somebody is still inside of; reopen.c */
+    struct retired_display *retired; /* lost ones that somebody is still inside of; berth_display.c */
     bool reopening;                  /* a thread is opening another display */
     int64_t reopen_failed_ms;        /* monotonic, when that last went wrong; 0 */
     const char *paused;              /* why its guest's CPUs stand, static; NULL while they run */
@@ -70,9 +70,9 @@ struct berth {
     int users;                       /* calls inside the display */
     bool acting;                     /* a thread is ending the guest now */
     bool cancelled;                  /* the create or preparation under way is to give up */
-    bool spare;                      /* preparing: it is for nobody yet */
+    bool for_nobody;                 /* preparing: it is for nobody yet */
     int awaited;                     /* creates that wait for the spare guest */
-    struct berth_prepared prepared;  /* while ready, and while a create takes it over */
+    struct spare spare;              /* while ready, and while a create takes it over */
     int failures;                    /* preparations that went wrong in a row */
     int64_t prepare_ms;              /* monotonic: the keeper prepares no guest before */
 };
@@ -125,9 +125,9 @@ int berth_check_golden(const struct berth *berth, const struct berth_source *sou
  */
 int berth_save_golden(struct berth *berth, const struct image *image, struct error *err);
 
-/* Starts the record's guest from the golden state; as berth_bring_up(). A golden state that fails is dropped.
+/* Starts the record's guest from the golden state; as berth_boot(). A golden state that fails is dropped.
  */
-int berth_restore(struct berth *berth, struct berth_guest *guest, struct error *err);
+int berth_restore(struct berth *berth, struct berth_desktop *guest, struct error *err);
 
 /* Removes golden states that no berth will use. */
 int leases_sweep_golden(struct leases *leases, struct error *err);
@@ -135,21 +135,21 @@ int leases_sweep_golden(struct leases *leases, struct error *err);
 /*
  * Starts a guest for the berth's record and returns when it is usable. The berth is preparing and this thread
  * its owner. What is there after a failure berth_undo() takes away. Shows its phases on the berth. *guest is
- * *owned*: berth_guest_clear().
+ * *owned*: berth_desktop_clear().
  */
-int berth_bring_up(struct berth *berth, struct berth_guest *guest, struct error *err);
+int berth_boot(struct berth *berth, struct berth_desktop *guest, struct error *err);
 
 /* Closes the display, which nobody else knows of, and frees. An empty one is fine. */
-void berth_guest_clear(struct berth_guest *guest);
-#define CLEANUP_GUEST CLEANUP(berth_guest_clear)
+void berth_desktop_clear(struct berth_desktop *guest);
+#define CLEANUP_DESKTOP CLEANUP(berth_desktop_clear)
 
 /* Shows the next phase; fails when the create was cancelled meanwhile. phase: static. */
 int berth_enter_phase(struct berth *berth, const char *phase, struct error *err);
 
 /*
  * Takes a berth for a create of this shape: one with a guest prepared for it, else one whose guest is just
- * being prepared (it waits for that), else a free one. What is prepared stays in berth->prepared for
- * berth_claim(). NULL with ERROR_UNPARKED, ERROR_LEASE_LIVE, what lease_request_check() says, or
+ * being prepared (it waits for that), else a free one. What is prepared stays in berth->spare for
+ * spare_claim(). NULL with ERROR_UNPARKED, ERROR_LEASE_LIVE, what lease_request_check() says, or
  * ERROR_GUEST_FAILED. The record then belongs to this thread.
  */
 struct berth *berth_take(struct leases *leases, const struct lease_request *request,
@@ -157,7 +157,7 @@ struct berth *berth_take(struct leases *leases, const struct lease_request *requ
 
 /* Makes the berth, which is free or ready, this thread's, to prepare a guest for a lease or for nobody yet.
  * With berth.mutex held. */
-void berth_begin(struct berth *berth, bool spare);
+void berth_begin(struct berth *berth, bool for_nobody);
 
 /* Whether a berth that is not free has, or may have, a domain: one that is ready on the disk has none. */
 bool berth_has_domain(const struct berth *berth);
@@ -176,23 +176,23 @@ bool berth_is_prepared(const struct berth *berth, const struct lease_shape *shap
 
 /*
  * Makes the prepared guest that of the berth's record: it runs, and *guest is usable, *owned*. On failure
- * nothing of it is left, berth->prepared is empty, and the caller may bring a guest up.
+ * nothing of it is left, berth->spare is empty, and the caller may bring a guest up.
  */
-int berth_claim(struct berth *berth, struct berth_guest *guest, struct error *err);
+int spare_claim(struct berth *berth, struct berth_desktop *guest, struct error *err);
 
 /* Sets the clock of the guest of the berth's record, on a thread of its own: one that stood still is behind,
  * and one that booted under load may be wrong as well. The berth is this thread's. */
 void berth_set_clock(struct berth *berth);
 
 /* Takes the prepared guest away. The berth is this thread's (preparing). */
-int berth_drop_prepared(struct berth *berth, struct error *err);
+int spare_drop(struct berth *berth, struct error *err);
 
 /*
  * Looks after a berth that holds no lease: prepares a guest where there is to be one, and replaces one that
  * is dead, stale or not wanted. Returns the monotonic time at which it must be looked at again. For the
  * keeper.
  */
-int64_t berth_look_after_spare(struct berth *berth);
+int64_t spare_look_after(struct berth *berth);
 
 /* Runs work(job) on a thread of its own, which leases_stop() waits for; job is freed after it. */
 struct berth_job {

@@ -31,7 +31,7 @@ static int see_to_fit(struct berth *berth, const struct lease_shape *shape, stru
     bool prepared = berth_is_prepared(berth, shape);
     if (prepared && berth_has_domain(berth)) /* it has its memory already */
         return 0;
-    if (!prepared && berth_drop_prepared(berth, err) < 0)
+    if (!prepared && spare_drop(berth, err) < 0)
         return -1;
     return doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
                              berth->guest.uuid, shape, err);
@@ -54,20 +54,20 @@ static int fill_record(struct berth *berth, const struct lease_request *request,
 }
 
 /* A usable guest for the berth's record: the prepared one, or, where that fails too, a cold one. */
-static int get_guest(struct berth *berth, struct berth_guest *guest, struct error *err)
+static int get_guest(struct berth *berth, struct berth_desktop *guest, struct error *err)
 {
     struct error reason = ERROR_INIT;
-    if (berth->prepared.how) { /* ours alone while preparing */
-        if (berth_claim(berth, guest, &reason) == 0)
+    if (berth->spare.how) { /* ours alone while preparing */
+        if (spare_claim(berth, guest, &reason) == 0)
             return 0;
         log_warning("lease", "%s: the prepared guest cannot be used, another is started: %s", berth->name,
                     reason.text);
     }
-    return berth_bring_up(berth, guest, err);
+    return berth_boot(berth, guest, err);
 }
 
 /* The berth's guest is usable: from here on it is a lease. */
-static int go_live(struct berth *berth, const struct lease_request *request, struct berth_guest *guest,
+static int go_live(struct berth *berth, const struct lease_request *request, struct berth_desktop *guest,
                    struct error *err)
 {
     int64_t max_s = berth->leases->options.config->max_lease_seconds;
@@ -125,7 +125,7 @@ int leases_create(struct leases *leases, const struct lease_request *request,
         return -1;
     }
 
-    CLEANUP_GUEST struct berth_guest guest = {0};
+    CLEANUP_DESKTOP struct berth_desktop guest = {0};
     fault_point("create.taken");
     int made = journal_write(&leases->journal, &berth->record, err);
     fault_point("create.journalled");
@@ -137,7 +137,7 @@ int leases_create(struct leases *leases, const struct lease_request *request,
     }
     if (made < 0) {
         log_warning("lease", "%s was not created: %s", berth->record.id, err->text);
-        berth_guest_clear(&guest);
+        berth_desktop_clear(&guest);
         berth_undo(berth, err->text);
         keeper_wake(leases); /* to go on trying, where something of it is left */
         return -1;

@@ -131,7 +131,7 @@ static int64_t look_after(struct berth *berth)
     pthread_mutex_unlock(&berth->mutex);
 
     if (state != BERTH_LEASED && state != BERTH_ENDING)
-        return berth_look_after_spare(berth);
+        return spare_look_after(berth);
     if (acting)
         return clock_deadline(RETRY_EVERY_MS);
     /*

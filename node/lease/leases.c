@@ -142,7 +142,7 @@ static void drop_ready(struct berth *berth)
     pthread_mutex_unlock(&berth->mutex);
     if (!ready)
         return;
-    if (berth_drop_prepared(berth, &err) < 0)
+    if (spare_drop(berth, &err) < 0)
         log_warning("lease", "%s: %s", berth->name, err.text);
     berth_undo(berth, NULL);
 }
@@ -227,7 +227,7 @@ static bool any_busy(struct leases *leases)
     for (size_t i = 0; i < leases->count; i++) {
         LOCK_SCOPE(&leases->berths[i].mutex);
         enum berth_state state = leases->berths[i].state;
-        if ((state == BERTH_PREPARING && !leases->berths[i].spare) || state == BERTH_LEASED ||
+        if ((state == BERTH_PREPARING && !leases->berths[i].for_nobody) || state == BERTH_LEASED ||
             state == BERTH_ENDING)
             return true;
     }
@@ -288,9 +288,9 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
     };
     memcpy(status->reason, berth->reason, sizeof status->reason);
     if (berth->state == BERTH_READY) {
-        status->prepared = berth->prepared.how;
-        status->prepared_shape = berth->prepared.shape;
-        status->prepared_ms = berth->prepared.since_ms;
+        status->prepared = berth->spare.how;
+        status->prepared_shape = berth->spare.shape;
+        status->prepared_ms = berth->spare.since_ms;
     }
     status->live = berth->state == BERTH_LEASED;
     if (status->live)

@@ -25,9 +25,9 @@ static enum rank rank(const struct berth *berth, const struct lease_shape *shape
 {
     switch (berth->state) {
     case BERTH_READY:
-        return same_shape(&berth->prepared.shape, shape) ? RANK_READY : RANK_OTHER_READY;
+        return same_shape(&berth->spare.shape, shape) ? RANK_READY : RANK_OTHER_READY;
     case BERTH_PREPARING:
-        if (!berth->spare)
+        if (!berth->for_nobody)
             return RANK_TAKEN;
         if (same_shape(&berth->record.shape, shape))
             return RANK_COMING;
@@ -89,32 +89,32 @@ void berth_await_ending(struct leases *leases)
 
 bool berth_is_prepared(const struct berth *berth, const struct lease_shape *shape)
 {
-    return berth->prepared.how && same_shape(&berth->prepared.shape, shape);
+    return berth->spare.how && same_shape(&berth->spare.shape, shape);
 }
 
-void berth_begin(struct berth *berth, bool spare)
+void berth_begin(struct berth *berth, bool for_nobody)
 {
     if (berth->state != BERTH_READY || !berth_has_domain(berth))
-        hypervisor_hold(berth->guest.hypervisor);            /* until there is no domain any more */
-    const struct image *image = berth->prepared.guest.image; /* NULL where nothing is prepared */
+        hypervisor_hold(berth->guest.hypervisor);         /* until there is no domain any more */
+    const struct image *image = berth->spare.guest.image; /* NULL where nothing is prepared */
     berth->record = (struct journal_record){.state = JOURNAL_CREATING,
                                             .berth = berth->n,
-                                            .shape = berth->prepared.shape,
+                                            .shape = berth->spare.shape,
                                             .helper = image && image->input_helper};
-    berth->spare = spare;
+    berth->for_nobody = for_nobody;
     berth->cancelled = false;
     berth->reason[0] = '\0';
-    if (!berth->prepared.how) {
+    if (!berth->spare.how) {
         berth->paused = NULL;
         berth->agent_silent = false;
         holds_forget(berth->holds);
     }
-    berth_enter(berth, BERTH_PREPARING, berth->prepared.how ? "claim" : "define");
+    berth_enter(berth, BERTH_PREPARING, berth->spare.how ? "claim" : "define");
 }
 
 void berth_put_back(struct berth *berth)
 {
-    bool empty = !berth->prepared.how;
+    bool empty = !berth->spare.how;
     pthread_mutex_lock(&berth->mutex);
     if (empty)
         berth_enter(berth, BERTH_EMPTY, NULL);
@@ -132,7 +132,7 @@ static bool await_spare(struct berth *berth, int64_t deadline_ms)
     berth->awaited++;
     pthread_cond_broadcast(&berth->changed);
     bool over = true;
-    while (over && berth->state == BERTH_PREPARING && berth->spare)
+    while (over && berth->state == BERTH_PREPARING && berth->for_nobody)
         over = sync_cond_wait(&berth->changed, &berth->mutex, deadline_ms);
     berth->awaited--;
     return over;

@@ -98,7 +98,7 @@ static int start_from_golden(struct berth *berth, const struct berth_source *sou
     return image_recheck(source->image, err) < 0 ? -1 : berth_check_golden(berth, source, err);
 }
 
-static int wait_usable(struct berth *berth, const struct image *image, struct berth_guest *guest,
+static int wait_usable(struct berth *berth, const struct image *image, struct berth_desktop *guest,
                        struct error *err)
 {
     int64_t deadline_ms = clock_deadline(USABLE_TIMEOUT_MS);
@@ -113,7 +113,7 @@ static int wait_usable(struct berth *berth, const struct image *image, struct be
     return fresh ? 0 : -1;
 }
 
-int berth_restore(struct berth *berth, struct berth_guest *guest, struct error *err)
+int berth_restore(struct berth *berth, struct berth_desktop *guest, struct error *err)
 {
     CLEANUP(berth_source_clear) struct berth_source source;
     if (berth_source_open(berth, &source, err) < 0)

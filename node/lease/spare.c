@@ -33,7 +33,7 @@ enum {
     YOUNG_MS = 60 * 1000, /* one that dies so soon after it got ready counts as a failure */
 };
 
-static bool is_saved(const struct berth_prepared *prepared)
+static bool is_saved(const struct spare *prepared)
 {
     return strcmp(prepared->how, "disk") == 0;
 }
@@ -71,20 +71,20 @@ static void settle(struct berth *berth)
 }
 
 /* A guest that has booted and settled, or is waited for. */
-static int boot(struct berth *berth, struct berth_guest *guest, struct error *err)
+static int boot(struct berth *berth, struct berth_desktop *guest, struct error *err)
 {
     struct leases *leases = berth->leases;
     const struct lease_shape *shape = &berth->record.shape; /* ours alone while preparing */
     if (doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
                           berth->guest.uuid, shape, err) < 0 ||
-        berth_bring_up(berth, guest, err) < 0 || berth_enter_phase(berth, "settle", err) < 0)
+        berth_boot(berth, guest, err) < 0 || berth_enter_phase(berth, "settle", err) < 0)
         return -1;
     settle(berth);
     return 0;
 }
 
 /* Whether the berth's golden state can be used; then *guest has its image. One that is doubtful goes. */
-static bool find_golden(struct berth *berth, struct berth_guest *guest)
+static bool find_golden(struct berth *berth, struct berth_desktop *guest)
 {
     struct error err = ERROR_INIT;
     CLEANUP(berth_source_clear) struct berth_source source;
@@ -103,7 +103,7 @@ static bool find_golden(struct berth *berth, struct berth_guest *guest)
  * Everything up to a guest that waits; *how says in what way. On failure berth_undo() takes away what there
  * is. A create that waits for the guest gets it as it is.
  */
-static int prepare(struct berth *berth, struct berth_guest *guest, const char **how, struct error *err)
+static int prepare(struct berth *berth, struct berth_desktop *guest, const char **how, struct error *err)
 {
     bool save = berth->leases->warm == WARM_DISK;
     *how = save ? "disk" : "ram";
@@ -119,7 +119,7 @@ static int prepare(struct berth *berth, struct berth_guest *guest, const char **
         if (berth_enter_phase(berth, "save", err) < 0)
             return -1;
         struct image *image = TAKE(guest->image);
-        berth_guest_clear(guest);
+        berth_desktop_clear(guest);
         guest->image = image;
         if (berth_save_golden(berth, image, err) < 0)
             return -1;
@@ -148,7 +148,7 @@ static void note_failure(struct berth *berth, bool cancelled)
 
 bool berth_has_domain(const struct berth *berth)
 {
-    return !berth->prepared.how || !is_saved(&berth->prepared);
+    return !berth->spare.how || !is_saved(&berth->spare);
 }
 
 void berth_enter_ready(struct berth *berth)
@@ -166,12 +166,12 @@ static void forget_failures(struct berth *berth)
 }
 
 /* Shows the guest to whoever comes for it. False when it was told to give up. */
-static bool make_ready(struct berth *berth, struct berth_guest *guest, const char *how)
+static bool make_ready(struct berth *berth, struct berth_desktop *guest, const char *how)
 {
     LOCK_SCOPE(&berth->mutex);
     if (berth->cancelled)
         return false;
-    berth->prepared = (struct berth_prepared){
+    berth->spare = (struct spare){
         .how = how,
         .shape = berth->record.shape,
         .guest = {TAKE(guest->image), TAKE(guest->display)},
@@ -186,7 +186,7 @@ static void run_prepare(const struct berth_job *job)
     struct berth *berth = job->berth;
     struct error err = ERROR_INIT;
     int64_t began_ms = clock_monotonic_ms();
-    CLEANUP_GUEST struct berth_guest guest = {0};
+    CLEANUP_DESKTOP struct berth_desktop guest = {0};
     const char *how;
     int prepared = prepare(berth, &guest, &how, &err);
     if (prepared == 0 && make_ready(berth, &guest, how)) {
@@ -201,7 +201,7 @@ static void run_prepare(const struct berth_job *job)
     note_failure(berth, cancelled);
     if (!cancelled)
         log_warning("lease", "%s: no guest could be prepared: %s", berth->name, err.text);
-    berth_guest_clear(&guest);
+    berth_desktop_clear(&guest);
     berth_undo(berth, cancelled ? NULL : err.text);
     keeper_wake(berth->leases);
 }
@@ -234,7 +234,7 @@ void berth_set_clock(struct berth *berth)
 }
 
 /* The guest goes on, as that of the berth's record, and shows a fresh picture. */
-static int wake(struct berth *berth, const struct berth_guest *guest, struct error *err)
+static int wake(struct berth *berth, const struct berth_desktop *guest, struct error *err)
 {
     if (berth_enter_phase(berth, "claim", err) < 0 || image_recheck(guest->image, err) < 0 ||
         guest_claim(&berth->guest, berth->leases->options.node_id, berth->record.id, CALL_TIMEOUT_MS, err) <
@@ -248,42 +248,42 @@ static int wake(struct berth *berth, const struct berth_guest *guest, struct err
     return frame_is_blank(fresh) ? error_set(err, ERROR_GUEST_FAILED, "the prepared guest shows nothing") : 0;
 }
 
-int berth_claim(struct berth *berth, struct berth_guest *guest, struct error *err)
+int spare_claim(struct berth *berth, struct berth_desktop *guest, struct error *err)
 {
     struct error second = ERROR_INIT;
-    struct berth_prepared *prepared = &berth->prepared; /* ours alone while preparing */
+    struct spare *prepared = &berth->spare; /* ours alone while preparing */
     int claimed = is_saved(prepared) ? berth_restore(berth, guest, err) : wake(berth, &prepared->guest, err);
     if (claimed < 0) {
         note_failure(berth, false);
-        berth_guest_clear(guest);
-        if (berth_drop_prepared(berth, &second) < 0)
+        berth_desktop_clear(guest);
+        if (spare_drop(berth, &second) < 0)
             log_error("lease", "%s: %s", berth->name, second.text);
         return -1;
     }
     pthread_mutex_lock(&berth->mutex);
-    struct berth_guest left = prepared->guest;
+    struct berth_desktop left = prepared->guest;
     if (!is_saved(prepared)) {
         *guest = prepared->guest;
-        left = (struct berth_guest){0};
+        left = (struct berth_desktop){0};
     }
-    *prepared = (struct berth_prepared){0};
+    *prepared = (struct spare){0};
     berth->failures = 0;
     pthread_mutex_unlock(&berth->mutex);
-    berth_guest_clear(&left);
+    berth_desktop_clear(&left);
     return 0;
 }
 
 /* --- a prepared guest's end ------------------------------------------------------------------------ */
 
-int berth_drop_prepared(struct berth *berth, struct error *err)
+int spare_drop(struct berth *berth, struct error *err)
 {
     pthread_mutex_lock(&berth->mutex);
-    struct berth_prepared prepared = berth->prepared;
-    berth->prepared = (struct berth_prepared){0};
+    struct spare prepared = berth->spare;
+    berth->spare = (struct spare){0};
     pthread_mutex_unlock(&berth->mutex);
     if (!prepared.how)
         return 0;
-    berth_guest_clear(&prepared.guest);
+    berth_desktop_clear(&prepared.guest);
     int gone = berth_take_down(berth, err);
     LOCK_SCOPE(&berth->mutex);
     berth->paused = NULL;
@@ -292,7 +292,7 @@ int berth_drop_prepared(struct berth *berth, struct error *err)
 }
 
 /* Why a prepared guest is of no use any more; NULL when it is. */
-static const char *unfit(struct berth *berth, const struct berth_prepared *prepared)
+static const char *unfit(struct berth *berth, const struct spare *prepared)
 {
     struct error err = ERROR_INIT;
     if (!is_saved(prepared) && berth_guest_is_gone(berth))
@@ -308,7 +308,7 @@ static void run_discard(const struct berth_job *job)
 {
     struct berth *berth = job->berth;
     struct error err = ERROR_INIT;
-    if (berth_drop_prepared(berth, &err) < 0)
+    if (spare_drop(berth, &err) < 0)
         log_warning("lease", "%s: %s", berth->name, err.text);
     berth_undo(berth, NULL);
     keeper_wake(berth->leases);
@@ -371,7 +371,7 @@ static int64_t look_after_ready(struct berth *berth)
     bool keep;
     if (!hold_ready(berth, &keep))
         return CLOCK_NEVER;
-    const struct berth_prepared *prepared = &berth->prepared; /* ours alone while preparing */
+    const struct spare *prepared = &berth->spare; /* ours alone while preparing */
     bool young = clock_monotonic_ms() - prepared->since_ms < YOUNG_MS;
     const char *why = keep ? unfit(berth, prepared) : "no lease is waited for";
     if (!why && let_go(berth))
@@ -385,7 +385,7 @@ static int64_t look_after_ready(struct berth *berth)
     return CLOCK_NEVER;
 }
 
-int64_t berth_look_after_spare(struct berth *berth)
+int64_t spare_look_after(struct berth *berth)
 {
     pthread_mutex_lock(&berth->mutex);
     enum berth_state state = berth->state;

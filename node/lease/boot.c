@@ -170,7 +170,7 @@ static void log_console(const struct berth *berth)
     log_warning("lease", "the guest's console ended with: %s", tail);
 }
 
-void berth_guest_clear(struct berth_guest *guest)
+void berth_desktop_clear(struct berth_desktop *guest)
 {
     struct display *display = TAKE(guest->display);
     if (display) {
@@ -180,7 +180,7 @@ void berth_guest_clear(struct berth_guest *guest)
     image_free(TAKE(guest->image));
 }
 
-int berth_bring_up(struct berth *berth, struct berth_guest *guest, struct error *err)
+int berth_boot(struct berth *berth, struct berth_desktop *guest, struct error *err)
 {
     int64_t deadline_ms = clock_deadline(berth->leases->options.config->start_timeout_seconds * 1000);
     CLEANUP(berth_source_clear) struct berth_source source;

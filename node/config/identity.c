@@ -29,7 +29,7 @@ static void wipe_datum(gnutls_datum_t *datum)
 }
 
 /* GnuTLS's results are words already. */
-static int check(int result, const char *what, struct error *err)
+static int check_result(int result, const char *what, struct error *err)
 {
     return result >= 0 ? 0 : error_set(err, ERROR_INTERNAL, "cannot %s: %s", what, gnutls_strerror(result));
 }
@@ -57,11 +57,12 @@ static int make_key(const char *home, const char *path, struct error *err)
     char suffix[17];
     random_hex(suffix, 8);
     CLEANUP_FREE char *temporary = text_format("%s.%s.tmp", path, suffix);
-    if (check(gnutls_x509_privkey_init(&key), "make the node's key", err) < 0 ||
-        check(gnutls_x509_privkey_generate(key, GNUTLS_PK_EDDSA_ED25519, 0, 0), "make the node's key", err) <
-            0 ||
-        check(gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &pem),
-              "encode the node's key", err) < 0 ||
+    if (check_result(gnutls_x509_privkey_init(&key), "make the node's key", err) < 0 ||
+        check_result(gnutls_x509_privkey_generate(key, GNUTLS_PK_EDDSA_ED25519, 0, 0), "make the node's key",
+                     err) < 0 ||
+        check_result(
+            gnutls_x509_privkey_export2_pkcs8(key, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN, &pem),
+            "encode the node's key", err) < 0 ||
         write_new(temporary, path, &pem, err) < 0)
         return -1;
     CLEANUP_CLOSE int folder = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -92,15 +93,15 @@ static ssize_t read_key(const char *path, char buffer[KEY_FILE_MAX], bool *missi
     return size;
 }
 
-static int fingerprint(const char *path, char *text, size_t size, struct identity *identity,
-                       struct error *err)
+static int read_fingerprint(const char *path, char *text, size_t size, struct identity *identity,
+                            struct error *err)
 {
     CLEANUP(cleanup_privkey) gnutls_privkey_t key = NULL;
     CLEANUP(cleanup_pubkey) gnutls_pubkey_t public_key = NULL;
     CLEANUP(wipe_datum) gnutls_datum_t der = {0};
     gnutls_datum_t pem = {.data = (unsigned char *)text, .size = (unsigned)size};
-    if (check(gnutls_privkey_init(&key), "read the node's key", err) < 0 ||
-        check(gnutls_pubkey_init(&public_key), "read the node's key", err) < 0)
+    if (check_result(gnutls_privkey_init(&key), "read the node's key", err) < 0 ||
+        check_result(gnutls_pubkey_init(&public_key), "read the node's key", err) < 0)
         return -1;
     int result = gnutls_privkey_import_x509_raw(key, &pem, GNUTLS_X509_FMT_PEM, NULL, GNUTLS_PKCS_PLAIN);
     if (result < 0 || gnutls_privkey_get_pk_algorithm(key, NULL) != GNUTLS_PK_EDDSA_ED25519)
@@ -108,8 +109,9 @@ static int fingerprint(const char *path, char *text, size_t size, struct identit
                          "%s is not an Ed25519 key in PKCS#8 PEM: put the node's key back, or move the file "
                          "away to become a new node with a new id",
                          path);
-    if (check(gnutls_pubkey_import_privkey(public_key, key, 0, 0), "read the node's key", err) < 0 ||
-        check(gnutls_pubkey_export2(public_key, GNUTLS_X509_FMT_DER, &der), "read the node's key", err) < 0)
+    if (check_result(gnutls_pubkey_import_privkey(public_key, key, 0, 0), "read the node's key", err) < 0 ||
+        check_result(gnutls_pubkey_export2(public_key, GNUTLS_X509_FMT_DER, &der), "read the node's key",
+                     err) < 0)
         return -1;
     digest_buffer(der.data, der.size, identity->node_id);
     return 0;
@@ -131,7 +133,7 @@ int identity_load(const char *home, struct identity *identity, struct error *err
     }
     if (size < 0)
         return -1;
-    int result = fingerprint(path, text, (size_t)size, identity, err);
+    int result = read_fingerprint(path, text, (size_t)size, identity, err);
     gnutls_memset(text, 0, sizeof text);
     return result;
 }

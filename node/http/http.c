@@ -3,13 +3,16 @@
 
 #include <strings.h>
 
-#include "http/routes.h"
+#include "http/routes_leases.h"
+#include "http/routes_node.h"
+#include "http/routes_pairing.h"
+#include "http/routes_screen.h"
 #include "protocol/error_words.h"
 #include "web/server.h"
 
 enum { CONNECTIONS_MAX = 320 };
 
-static int authorize(struct exchange *exchange, const struct route *route, struct error *err)
+static int authorize_token(struct exchange *exchange, const struct route *route, struct error *err)
 {
     const char *header = exchange_header(exchange, MHD_HTTP_HEADER_AUTHORIZATION);
     if (!header || strncasecmp(header, "Bearer ", 7) != 0)
@@ -23,7 +26,7 @@ static int authorize(struct exchange *exchange, const struct route *route, struc
     return 0;
 }
 
-static void refused(struct exchange *exchange, const struct error *reason)
+static void audit_refusal(struct exchange *exchange, const struct error *reason)
 {
     audit_write_refusal(http_context(exchange)->audit, "refused",
                         json_pack("{s:s, s:s, s:s}", "method", exchange->method, "path", exchange->path,
@@ -40,8 +43,8 @@ struct web_server *http_server_start(const struct http_context *context, uint16_
         .tables = tables,
         .context = (void *)context,
         .connections_max = CONNECTIONS_MAX,
-        .authorize = authorize,
-        .refused = refused,
+        .authorize = authorize_token,
+        .refused = audit_refusal,
     };
     return web_server_start(&options, err);
 }

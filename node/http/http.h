@@ -7,22 +7,8 @@
 
 #include <stdint.h>
 
-#include "base/audit.h"
-#include "config/config.h"
-#include "doctor/eligibility.h"
-#include "lease/leases.h"
-#include "pairing/pairing.h"
+#include "http/http_context.h"
 #include "web/server.h"
-
-/* Everything the routes reach; borrowed for the life of the server. */
-struct http_context {
-    const struct config *config;
-    const char *bind; /* loopback address */
-    struct eligibility *eligibility;
-    struct pairing *pairing;
-    struct leases *leases;
-    struct audit *audit; /* NULL: none is kept */
-};
 
 /*
  * Starts to listen on context->bind and `port` (0: the kernel chooses); the context is borrowed for the life

@@ -1,14 +1,15 @@
-/* /v1/leases and what ends or describes a lease */
+#include "http/routes_leases.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/document.h"
 #include "base/text.h"
-#include "http/routes.h"
+#include "http/http_context.h"
 
 enum { HISTORY_DEFAULT = 100, HISTORY_MAX = 10000 };
 
-static int create(struct exchange *exchange, struct error *err)
+static int post_lease(struct exchange *exchange, struct error *err)
 {
     struct lease_request request;
     struct lease_document lease;
@@ -21,7 +22,7 @@ static int create(struct exchange *exchange, struct error *err)
 }
 
 /* "?all=true", with "limit" or without: the ended ones too, from the journal. */
-static int list_all(struct exchange *exchange, struct error *err)
+static int answer_history(struct exchange *exchange, struct error *err)
 {
     const char *limit = exchange_argument(exchange, "limit");
     int64_t max = HISTORY_DEFAULT;
@@ -39,7 +40,7 @@ static int list_all(struct exchange *exchange, struct error *err)
     return answer_json(exchange, MHD_HTTP_OK, documents);
 }
 
-static int list(struct exchange *exchange, struct error *err)
+static int get_leases(struct exchange *exchange, struct error *err)
 {
     static const char *const known[] = {"all", "limit", NULL};
     const char *all = exchange_argument(exchange, "all");
@@ -48,7 +49,7 @@ static int list(struct exchange *exchange, struct error *err)
     if (all && strcmp(all, "true") != 0 && strcmp(all, "false") != 0)
         return error_set(err, ERROR_BAD_REQUEST, "\"all\" must be true or false");
     if (all && all[0] == 't')
-        return list_all(exchange, err);
+        return answer_history(exchange, err);
     size_t max = leases_berths(http_context(exchange)->leases);
     CLEANUP_FREE struct lease_document *found = calloc(max, sizeof *found);
     if (!found)
@@ -60,7 +61,7 @@ static int list(struct exchange *exchange, struct error *err)
     return answer_json(exchange, MHD_HTTP_OK, documents);
 }
 
-static int get(struct exchange *exchange, struct error *err)
+static int get_lease(struct exchange *exchange, struct error *err)
 {
     struct lease_document lease;
     if (leases_get(http_context(exchange)->leases, exchange->id, &exchange->grant, &lease, err) < 0)
@@ -68,7 +69,7 @@ static int get(struct exchange *exchange, struct error *err)
     return answer_json(exchange, MHD_HTTP_OK, lease_encode(&lease));
 }
 
-static int end(struct exchange *exchange, struct error *err)
+static int delete_lease(struct exchange *exchange, struct error *err)
 {
     struct lease_receipt ended;
     if (leases_end(http_context(exchange)->leases, exchange->id, &exchange->grant, REASON_GRACEFUL, &ended,
@@ -77,7 +78,7 @@ static int end(struct exchange *exchange, struct error *err)
     return answer_json(exchange, MHD_HTTP_OK, receipt_encode(&ended));
 }
 
-static int receipt(struct exchange *exchange, struct error *err)
+static int get_receipt(struct exchange *exchange, struct error *err)
 {
     struct lease_receipt ended;
     if (leases_receipt(http_context(exchange)->leases, exchange->id, &exchange->grant, &ended, err) < 0)
@@ -85,7 +86,7 @@ static int receipt(struct exchange *exchange, struct error *err)
     return answer_json(exchange, MHD_HTTP_OK, receipt_encode(&ended));
 }
 
-static int view(struct exchange *exchange, struct error *err)
+static int get_view(struct exchange *exchange, struct error *err)
 {
     static const char *const known[] = {"mode", NULL};
     const char *word = exchange_argument(exchange, "mode");
@@ -110,11 +111,11 @@ static int view(struct exchange *exchange, struct error *err)
 }
 
 const struct route routes_leases[] = {
-    {"POST", "/v1/leases", AUTH_LEASE, create},
-    {"GET", "/v1/leases", AUTH_LEASE, list},
-    {"GET", "/v1/leases/{id}", AUTH_LEASE, get},
-    {"DELETE", "/v1/leases/{id}", AUTH_LEASE, end},
-    {"GET", "/v1/leases/{id}/receipt", AUTH_LEASE, receipt},
-    {"GET", "/v1/leases/{id}/view", AUTH_LEASE, view},
+    {"POST", "/v1/leases", AUTH_LEASE, post_lease},
+    {"GET", "/v1/leases", AUTH_LEASE, get_leases},
+    {"GET", "/v1/leases/{id}", AUTH_LEASE, get_lease},
+    {"DELETE", "/v1/leases/{id}", AUTH_LEASE, delete_lease},
+    {"GET", "/v1/leases/{id}/receipt", AUTH_LEASE, get_receipt},
+    {"GET", "/v1/leases/{id}/view", AUTH_LEASE, get_view},
     {0},
 };

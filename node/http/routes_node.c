@@ -1,10 +1,11 @@
-/* /health, /v1/eligibility, /v1/node, /v1/park, /v1/unpark */
+#include "http/routes_node.h"
+
 #include <string.h>
 
 #include "base/clock.h"
-#include "http/routes.h"
+#include "http/http_context.h"
 
-static int health(struct exchange *exchange, struct error *err)
+static int get_health(struct exchange *exchange, struct error *err)
 {
     (void)err;
     return answer_json(exchange, MHD_HTTP_OK,
@@ -12,7 +13,7 @@ static int health(struct exchange *exchange, struct error *err)
                                  protocol_settlement()));
 }
 
-static int eligibility(struct exchange *exchange, struct error *err)
+static int get_eligibility(struct exchange *exchange, struct error *err)
 {
     (void)err;
     struct eligibility_answer answer;
@@ -49,7 +50,7 @@ static json_t *encode_berth(size_t n, const struct berth_status *status)
                      text_or_null(status->paused), "prepared", encode_prepared(status));
 }
 
-static int node(struct exchange *exchange, struct error *err)
+static int get_node(struct exchange *exchange, struct error *err)
 {
     (void)err;
     const struct http_context *context = http_context(exchange);
@@ -73,14 +74,14 @@ static int node(struct exchange *exchange, struct error *err)
                                  "warm", leases_warm(context->leases), "version", BERTHOS_VERSION));
 }
 
-static int park(struct exchange *exchange, struct error *err)
+static int post_park(struct exchange *exchange, struct error *err)
 {
     if (leases_park(http_context(exchange)->leases, err) < 0)
         return -1;
     return answer_empty(exchange, MHD_HTTP_NO_CONTENT);
 }
 
-static int unpark(struct exchange *exchange, struct error *err)
+static int post_unpark(struct exchange *exchange, struct error *err)
 {
     if (leases_unpark(http_context(exchange)->leases, err) < 0)
         return -1;
@@ -88,7 +89,10 @@ static int unpark(struct exchange *exchange, struct error *err)
 }
 
 const struct route routes_node[] = {
-    {"GET", "/health", AUTH_NONE, health},         {"GET", "/v1/eligibility", AUTH_NONE, eligibility},
-    {"GET", "/v1/node", AUTH_NONE, node},          {"POST", "/v1/park", AUTH_OPERATOR, park},
-    {"POST", "/v1/unpark", AUTH_OPERATOR, unpark}, {0},
+    {"GET", "/health", AUTH_NONE, get_health},
+    {"GET", "/v1/eligibility", AUTH_NONE, get_eligibility},
+    {"GET", "/v1/node", AUTH_NONE, get_node},
+    {"POST", "/v1/park", AUTH_OPERATOR, post_park},
+    {"POST", "/v1/unpark", AUTH_OPERATOR, post_unpark},
+    {0},
 };

@@ -1,11 +1,12 @@
-/* /v1/pairing, /v1/pair */
+#include "http/routes_pairing.h"
+
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/log.h"
 #include "base/loopback.h"
-#include "http/routes.h"
+#include "http/http_context.h"
 
 /* By the socket alone: X-Forwarded-For and the like are what a stranger writes. */
 static bool peer_is_loopback(const struct exchange *exchange)
@@ -15,7 +16,7 @@ static bool peer_is_loopback(const struct exchange *exchange)
     return info && info->client_addr && loopback_peer(info->client_addr);
 }
 
-static int show_code(struct exchange *exchange, struct error *err)
+static int get_code(struct exchange *exchange, struct error *err)
 {
     char code[PAIRING_CODE_SIZE];
     if (!peer_is_loopback(exchange))
@@ -67,7 +68,7 @@ static void tell_paired(struct exchange *exchange, const char *token)
                               encode_capabilities(grant.capabilities)));
 }
 
-static int pair(struct exchange *exchange, struct error *err)
+static int post_pair(struct exchange *exchange, struct error *err)
 {
     static const char *const fields[] = {"code", "capabilities", NULL};
     const char *code;
@@ -90,7 +91,7 @@ static int pair(struct exchange *exchange, struct error *err)
     return answered;
 }
 
-static int list_all(struct exchange *exchange, struct error *err)
+static int get_pairings(struct exchange *exchange, struct error *err)
 {
     (void)err;
     CLEANUP_FREE struct pairing_entry *entries;
@@ -108,7 +109,7 @@ static int list_all(struct exchange *exchange, struct error *err)
 }
 
 /* {id}: the beginning of a pairing's id. */
-static int revoke_one(struct exchange *exchange, struct error *err)
+static int delete_pairing(struct exchange *exchange, struct error *err)
 {
     struct pairing_grant revoked;
     if (pairing_revoke(http_context(exchange)->pairing, exchange->id, &revoked, err) < 0)
@@ -121,9 +122,9 @@ static int revoke_one(struct exchange *exchange, struct error *err)
 }
 
 const struct route routes_pairing[] = {
-    {"GET", "/v1/pairing", AUTH_NONE, show_code},
-    {"POST", "/v1/pair", AUTH_NONE, pair},
-    {"GET", "/v1/pairings", AUTH_OPERATOR, list_all},
-    {"DELETE", "/v1/pairings/{id}", AUTH_OPERATOR, revoke_one},
+    {"GET", "/v1/pairing", AUTH_NONE, get_code},
+    {"POST", "/v1/pair", AUTH_NONE, post_pair},
+    {"GET", "/v1/pairings", AUTH_OPERATOR, get_pairings},
+    {"DELETE", "/v1/pairings/{id}", AUTH_OPERATOR, delete_pairing},
     {0},
 };

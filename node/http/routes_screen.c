@@ -1,5 +1,6 @@
-/* /v1/leases/{id}/screenshot and /v1/leases/{id}/actions */
-#include "http/routes.h"
+#include "http/routes_screen.h"
+
+#include "http/http_context.h"
 #include "web/screen_answers.h"
 
 static int get_screenshot(struct exchange *exchange, struct error *err)

@@ -48,7 +48,7 @@ static const char *type_of(const char *name)
     return NULL;
 }
 
-static void walk(struct assets *assets, const char *below, int depth)
+static void find_files(struct assets *assets, const char *below, int depth)
 {
     CLEANUP_FREE char *path = below[0] ? file_join(assets->folder, below) : text_copy(assets->folder);
     CLEANUP_FOLDER DIR *dir = depth < DEPTH_MAX ? opendir(path) : NULL;
@@ -59,7 +59,7 @@ static void walk(struct assets *assets, const char *below, int depth)
             continue;
         CLEANUP_FREE char *name = text_format("%s%s%s", below, below[0] ? "/" : "", entry->d_name);
         if (S_ISDIR(info.st_mode)) {
-            walk(assets, name, depth + 1);
+            find_files(assets, name, depth + 1);
             continue;
         }
         const char *type = type_of(name);
@@ -74,7 +74,7 @@ struct assets *assets_open(const char *folder)
     if (!assets || !(assets->list = calloc(FILES_MAX, sizeof *assets->list)))
         abort();
     assets->folder = text_copy(folder);
-    walk(assets, "", 0);
+    find_files(assets, "", 0);
     if (assets->count == 0)
         log_warning("view", "%s holds no page for the guest view; install the program whole", folder);
     return assets;

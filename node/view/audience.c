@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/sync.h"
-#include "view/view.h"
+#include "view/view_options.h"
 
 struct audience {
     pthread_mutex_t mutex; /* guards all below and every seat; no other lock is taken under it */

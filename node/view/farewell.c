@@ -1,4 +1,5 @@
-/* How a viewer ends: first towards the guest, then towards the peer. */
+#include "view/farewell.h"
+
 #include <errno.h>
 #include <linux/sockios.h>
 #include <poll.h>

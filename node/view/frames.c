@@ -60,7 +60,7 @@ static struct frames_item item_of(enum frames_kind kind)
     return (struct frames_item){.kind = kind};
 }
 
-static struct frames_item fault(struct frames *frames, enum close_code code, const char *reason)
+static struct frames_item fault_of(struct frames *frames, enum close_code code, const char *reason)
 {
     frames->over = true;
     return (struct frames_item){.kind = FRAMES_FAULT, .code = (uint16_t)code, .reason = reason};
@@ -75,26 +75,26 @@ static bool is_control(uint8_t opcode)
 static struct frames_item begin_frame(struct frames *frames, const struct wslay_frame_iocb *frame)
 {
     if (!frame->mask)
-        return fault(frames, CLOSE_PROTOCOL, "a client's frames must be masked");
+        return fault_of(frames, CLOSE_PROTOCOL, "a client's frames must be masked");
     if (frame->rsv)
-        return fault(frames, CLOSE_PROTOCOL, "no extension was agreed on");
+        return fault_of(frames, CLOSE_PROTOCOL, "no extension was agreed on");
     if (frame->opcode == WSLAY_TEXT_FRAME)
-        return fault(frames, CLOSE_UNSUPPORTED, "only binary messages are taken");
+        return fault_of(frames, CLOSE_UNSUPPORTED, "only binary messages are taken");
     if (is_control(frame->opcode)) {
         if (frame->opcode > WSLAY_PONG)
-            return fault(frames, CLOSE_PROTOCOL, "unknown opcode");
+            return fault_of(frames, CLOSE_PROTOCOL, "unknown opcode");
         if (!frame->fin || frame->payload_length > FRAMES_CONTROL_MAX)
-            return fault(frames, CLOSE_PROTOCOL, "a control frame is whole and short");
+            return fault_of(frames, CLOSE_PROTOCOL, "a control frame is whole and short");
         frames->control_size = 0;
     } else {
         if (frame->opcode > WSLAY_BINARY_FRAME)
-            return fault(frames, CLOSE_PROTOCOL, "unknown opcode");
+            return fault_of(frames, CLOSE_PROTOCOL, "unknown opcode");
         if (frames->in_message != (frame->opcode == WSLAY_CONTINUATION_FRAME))
-            return fault(frames, CLOSE_PROTOCOL, "a message's frames come one after the other");
+            return fault_of(frames, CLOSE_PROTOCOL, "a message's frames come one after the other");
         if (!frames->in_message)
             frames->message = 0;
         if (frame->payload_length > FRAMES_MESSAGE_MAX - frames->message)
-            return fault(frames, CLOSE_TOO_LARGE, "the message is too large");
+            return fault_of(frames, CLOSE_TOO_LARGE, "the message is too large");
         frames->message += frame->payload_length;
         frames->in_message = !frame->fin;
     }
@@ -127,14 +127,14 @@ static struct frames_item peer_closes(struct frames *frames)
 {
     const uint8_t *body = frames->control;
     if (frames->control_size == 1)
-        return fault(frames, CLOSE_PROTOCOL, "a close frame holds no half of a code");
+        return fault_of(frames, CLOSE_PROTOCOL, "a close frame holds no half of a code");
     uint16_t code = CLOSE_NO_CODE;
     if (frames->control_size >= 2) {
         code = (uint16_t)(body[0] << 8 | body[1]);
         if (!code_may_be_sent(code))
-            return fault(frames, CLOSE_PROTOCOL, "a close frame has a code that may not be sent");
+            return fault_of(frames, CLOSE_PROTOCOL, "a close frame has a code that may not be sent");
         if (!is_utf8(body + 2, frames->control_size - 2))
-            return fault(frames, CLOSE_BAD_DATA, "the reason in a close frame is not UTF-8");
+            return fault_of(frames, CLOSE_BAD_DATA, "the reason in a close frame is not UTF-8");
     }
     frames->over = true;
     return (struct frames_item){.kind = FRAMES_CLOSE, .code = code};
@@ -159,7 +159,7 @@ struct frames_item frames_next(struct frames *frames)
         if (got == WSLAY_ERR_WANT_READ)
             return item_of(FRAMES_MORE);
         if (got < 0)
-            return fault(frames, CLOSE_PROTOCOL, "a frame is malformed");
+            return fault_of(frames, CLOSE_PROTOCOL, "a frame is malformed");
         if (!frames->in_frame) {
             struct frames_item judged = begin_frame(frames, &frame);
             if (judged.kind == FRAMES_FAULT)

@@ -27,35 +27,35 @@ enum verdict { PASS, DROP, MORE, FAULT };
 
 static const struct rfb_fault no_fault = {CLOSE_NONE, NULL};
 
-static uint16_t get16(const uint8_t *at)
+static uint16_t read_u16(const uint8_t *at)
 {
     return (uint16_t)(at[0] << 8 | at[1]);
 }
 
-static uint32_t get32(const uint8_t *at)
+static uint32_t read_u32(const uint8_t *at)
 {
-    return (uint32_t)get16(at) << 16 | get16(at + 2);
+    return (uint32_t)read_u16(at) << 16 | read_u16(at + 2);
 }
 
-static void put16(uint8_t *at, uint16_t value)
+static void write_u16(uint8_t *at, uint16_t value)
 {
     at[0] = (uint8_t)(value >> 8);
     at[1] = (uint8_t)value;
 }
 
-static void put32(uint8_t *at, uint32_t value)
+static void write_u32(uint8_t *at, uint32_t value)
 {
-    put16(at, (uint16_t)(value >> 16));
-    put16(at + 2, (uint16_t)value);
+    write_u16(at, (uint16_t)(value >> 16));
+    write_u16(at + 2, (uint16_t)value);
 }
 
-static enum verdict refuse(struct rfb_fault *fault, enum close_code code, const char *reason)
+static enum verdict refuse_message(struct rfb_fault *fault, enum close_code code, const char *reason)
 {
     *fault = (struct rfb_fault){code, reason};
     return FAULT;
 }
 
-static void expect(struct rfb_filter *filter, enum rfb_step step, size_t need)
+static void expect_step(struct rfb_filter *filter, enum rfb_step step, size_t need)
 {
     filter->step = step;
     filter->have = 0;
@@ -67,7 +67,7 @@ void rfb_filter_start(struct rfb_filter *filter, bool watch, const struct rfb_ho
     memset(filter, 0, sizeof *filter);
     filter->watch = watch;
     filter->hooks = *hooks;
-    expect(filter, RFB_VERSION, 12);
+    expect_step(filter, RFB_VERSION, 12);
 }
 
 /* --- the handshake (RFC 6143 section 7.1 to 7.3) ---------------------------------------------------- */
@@ -82,13 +82,13 @@ static enum verdict judge_version(struct rfb_filter *filter, struct rfb_fault *f
         filter->step = i == 0 ? RFB_INIT : RFB_SECURITY;
         return PASS;
     }
-    return refuse(fault, CLOSE_PROTOCOL, "this is no version of RFB that is spoken here");
+    return refuse_message(fault, CLOSE_PROTOCOL, "this is no version of RFB that is spoken here");
 }
 
 static enum verdict judge_security(struct rfb_filter *filter, struct rfb_fault *fault)
 {
     if (filter->message[0] != 1)
-        return refuse(fault, CLOSE_PROTOCOL, "the security type here is none");
+        return refuse_message(fault, CLOSE_PROTOCOL, "the security type here is none");
     filter->step = RFB_INIT;
     return PASS;
 }
@@ -118,11 +118,11 @@ static enum verdict judge_pixel_format(struct rfb_filter *filter, struct rfb_fau
     bool good =
         (bits == 8 || bits == 16 || bits == 32) && depth >= 1 && depth <= bits && (format[3] || bits == 8);
     for (int i = 0; i < 3 && format[3]; i++) {
-        int wide = bits_of(get16(format + 4 + 2 * i));
+        int wide = bits_of(read_u16(format + 4 + 2 * i));
         good = good && wide >= 1 && wide + format[10 + i] <= bits;
     }
     if (!good)
-        return refuse(fault, CLOSE_PROTOCOL, "this pixel format makes no sense");
+        return refuse_message(fault, CLOSE_PROTOCOL, "this pixel format makes no sense");
     format[2] = format[2] != 0;
     format[3] = format[3] != 0;
     memset(filter->message + 1, 0, 3);
@@ -156,31 +156,31 @@ static bool encoding_may_pass(int32_t encoding)
 static enum verdict judge_encodings(struct rfb_filter *filter, struct rfb_fault *fault)
 {
     uint8_t *message = filter->message;
-    size_t count = get16(message + 2), kept = 0;
+    size_t count = read_u16(message + 2), kept = 0;
     if (count > RFB_ENCODINGS_MAX)
-        return refuse(fault, CLOSE_PROTOCOL, "too many encodings");
+        return refuse_message(fault, CLOSE_PROTOCOL, "too many encodings");
     if (filter->have < 4 + 4 * count) {
         filter->need = 4 + 4 * count;
         return MORE;
     }
     for (size_t i = 0; i < count; i++)
-        if (encoding_may_pass((int32_t)get32(message + 4 + 4 * i)))
+        if (encoding_may_pass((int32_t)read_u32(message + 4 + 4 * i)))
             memmove(message + 4 + 4 * kept++, message + 4 + 4 * i, 4);
     message[1] = 0;
-    put16(message + 2, (uint16_t)kept);
+    write_u16(message + 2, (uint16_t)kept);
     filter->have = 4 + 4 * kept;
     return PASS;
 }
 
 static enum verdict judge_key(struct rfb_filter *filter)
 {
-    uint32_t keysym = get32(filter->message + 4);
+    uint32_t keysym = read_u32(filter->message + 4);
     bool down = filter->message[1] != 0;
     if (filter->watch || keysym & HOLDS_KEYSYM ||
         !filter->hooks.key(filter->hooks.context, keysym | HOLDS_KEYSYM, down))
         return DROP;
     filter->message[1] = down;
-    put16(filter->message + 2, 0);
+    write_u16(filter->message + 2, 0);
     return PASS;
 }
 
@@ -188,16 +188,16 @@ static enum verdict judge_qemu(struct rfb_filter *filter, struct rfb_fault *faul
 {
     uint8_t *message = filter->message;
     if (message[1] != 0)
-        return refuse(fault, CLOSE_PROTOCOL, "of QEMU's own messages only the key event is taken");
+        return refuse_message(fault, CLOSE_PROTOCOL, "of QEMU's own messages only the key event is taken");
     if (filter->have < RFB_KEY_SIZE) {
         filter->need = RFB_KEY_SIZE;
         return MORE;
     }
-    bool down = get16(message + 2) != 0;
-    uint32_t code = get32(message + 8);
+    bool down = read_u16(message + 2) != 0;
+    uint32_t code = read_u32(message + 8);
     if (filter->watch || code < 1 || code > 255 || !filter->hooks.key(filter->hooks.context, code, down))
         return DROP;
-    put16(message + 2, down);
+    write_u16(message + 2, down);
     return PASS;
 }
 
@@ -206,17 +206,17 @@ static enum verdict judge_pointer(struct rfb_filter *filter)
     const uint8_t *message = filter->message;
     if (filter->watch)
         return DROP;
-    filter->hooks.pointer(filter->hooks.context, get16(message + 2), get16(message + 4), message[1]);
+    filter->hooks.pointer(filter->hooks.context, read_u16(message + 2), read_u16(message + 4), message[1]);
     return PASS;
 }
 
 static enum verdict judge_clipboard(struct rfb_filter *filter, struct rfb_fault *fault)
 {
-    int32_t length = (int32_t)get32(filter->message + 4);
+    int32_t length = (int32_t)read_u32(filter->message + 4);
     /* a negative length is the extended clipboard, which QEMU was not told that anybody understands */
     bool extended = length < 0;
     if (length > RFB_CLIPBOARD_MAX || length < -RFB_CLIPBOARD_MAX)
-        return refuse(fault, CLOSE_TOO_LARGE, "a clipboard text is at most 256 KiB");
+        return refuse_message(fault, CLOSE_TOO_LARGE, "a clipboard text is at most 256 KiB");
     filter->left = (size_t)(extended ? -length : length);
     memset(filter->message + 1, 0, 3);
     return filter->watch || extended ? DROP : PASS;
@@ -282,7 +282,7 @@ static size_t needed_for(uint8_t type)
     }
 }
 
-static enum verdict judge(struct rfb_filter *filter, struct rfb_fault *fault)
+static enum verdict judge_step(struct rfb_filter *filter, struct rfb_fault *fault)
 {
     switch (filter->step) {
     case RFB_VERSION:
@@ -294,7 +294,8 @@ static enum verdict judge(struct rfb_filter *filter, struct rfb_fault *fault)
     case RFB_TYPE:
         filter->step = RFB_BODY;
         filter->need = needed_for(filter->message[0]);
-        return filter->need ? MORE : refuse(fault, CLOSE_PROTOCOL, "a message of this type is not taken");
+        return filter->need ? MORE
+                            : refuse_message(fault, CLOSE_PROTOCOL, "a message of this type is not taken");
     default:
         return judge_message(filter, fault);
     }
@@ -304,11 +305,11 @@ static enum verdict judge(struct rfb_filter *filter, struct rfb_fault *fault)
 static void go_on(struct rfb_filter *filter, enum verdict verdict)
 {
     if (filter->step == RFB_SECURITY || filter->step == RFB_INIT)
-        expect(filter, filter->step, 1);
+        expect_step(filter, filter->step, 1);
     else if (filter->left > 0)
         filter->step = verdict == PASS ? RFB_PASS : RFB_DROP;
     else
-        expect(filter, RFB_TYPE, 1);
+        expect_step(filter, RFB_TYPE, 1);
 }
 
 size_t rfb_filter_run(struct rfb_filter *filter, const uint8_t *bytes, size_t size, uint8_t *out,
@@ -332,12 +333,12 @@ size_t rfb_filter_run(struct rfb_filter *filter, const uint8_t *bytes, size_t si
         if (counted) {
             filter->left -= take;
             if (filter->left == 0)
-                expect(filter, RFB_TYPE, 1);
+                expect_step(filter, RFB_TYPE, 1);
             continue;
         }
         enum verdict verdict = MORE;
         while (verdict == MORE && filter->have == filter->need)
-            verdict = judge(filter, fault);
+            verdict = judge_step(filter, fault);
         if (verdict == FAULT) {
             filter->step = RFB_DROP;
             filter->left = SIZE_MAX;
@@ -368,11 +369,11 @@ size_t rfb_write_key_up(uint8_t message[RFB_KEY_SIZE], uint32_t key)
     memset(message, 0, RFB_KEY_SIZE);
     if (key & HOLDS_KEYSYM) {
         message[0] = KEY_EVENT;
-        put32(message + 4, key & ~HOLDS_KEYSYM);
+        write_u32(message + 4, key & ~HOLDS_KEYSYM);
         return 8;
     }
     message[0] = QEMU_CLIENT_MESSAGE;
-    put32(message + 8, key);
+    write_u32(message + 8, key);
     return RFB_KEY_SIZE;
 }
 
@@ -380,7 +381,7 @@ size_t rfb_write_pointer(uint8_t message[RFB_POINTER_SIZE], uint16_t x, uint16_t
 {
     message[0] = POINTER_EVENT;
     message[1] = buttons;
-    put16(message + 2, x);
-    put16(message + 4, y);
+    write_u16(message + 2, x);
+    write_u16(message + 4, y);
     return RFB_POINTER_SIZE;
 }

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "view/handshake.h"
+#include "view/view_inside.h"
 #include "view/viewer.h"
 #include "web/screen_answers.h"
 
@@ -91,7 +92,7 @@ static void protocols_of(const struct exchange *exchange, struct protocols *prot
     MHD_get_connection_values(exchange->connection, MHD_HEADER_KIND, read_protocols, protocols);
 }
 
-static bool identify(const struct exchange *exchange, unsigned takes, struct caller *caller)
+static bool identify_caller(const struct exchange *exchange, unsigned takes, struct caller *caller)
 {
     struct view *view = view_of(exchange);
     const char *header = exchange_header(exchange, MHD_HTTP_HEADER_AUTHORIZATION);
@@ -122,7 +123,7 @@ int routes_authorize(struct exchange *exchange, const struct route *route, struc
     view->requests++;
     pthread_mutex_unlock(&view->mutex);
     unsigned takes = (unsigned)route->auth;
-    if (!identify(exchange, takes, caller))
+    if (!identify_caller(exchange, takes, caller))
         return error_set(err, ERROR_UNAUTHORIZED, "%s", unauthorized);
     if (takes & TO_CONTROL && caller->pass.mode != VIEW_CONTROL)
         return error_set(err, ERROR_FORBIDDEN, "this link is for watching; acting needs one for control");
@@ -196,19 +197,19 @@ static int answer_asset(struct exchange *exchange, const char *name, struct erro
 }
 
 /* The page tells nothing of the lease, so everybody gets it; the status says whether its link is good. */
-static int page(struct exchange *exchange, struct error *err)
+static int get_page(struct exchange *exchange, struct error *err)
 {
     struct caller caller = {0};
     if (answer_asset(exchange, "page.html", err) < 0)
         return -1;
-    if (identify(exchange, BY_TICKET | BY_SECRET | BY_QUERY, &caller))
+    if (identify_caller(exchange, BY_TICKET | BY_SECRET | BY_QUERY, &caller))
         return 0;
     exchange->status = MHD_HTTP_UNAUTHORIZED;
     answer_header(exchange, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
     return 0;
 }
 
-static int asset(struct exchange *exchange, struct error *err)
+static int get_asset(struct exchange *exchange, struct error *err)
 {
     return answer_asset(exchange, exchange->path + strlen("/assets/"), err);
 }
@@ -216,7 +217,7 @@ static int asset(struct exchange *exchange, struct error *err)
 /* --- the session ----------------------------------------------------------------------------------- */
 
 /* What both documents have in common. */
-static json_t *describe(const struct view *view, enum view_mode mode)
+static json_t *describe_view(const struct view *view, enum view_mode mode)
 {
     json_t *object = json_pack("{s:s, s:s, s:n, s:n}", "lease_id", view->lease_id, "mode",
                                view_mode_word(mode), "expires_at", "seconds_left");
@@ -230,7 +231,7 @@ static json_t *describe(const struct view *view, enum view_mode mode)
     return object;
 }
 
-static int session(struct exchange *exchange, struct error *err)
+static int post_session(struct exchange *exchange, struct error *err)
 {
     static const char *const known[] = {"mode", NULL};
     struct view *view = view_of(exchange);
@@ -240,17 +241,17 @@ static int session(struct exchange *exchange, struct error *err)
         use_up(exchange, err) < 0)
         return -1;
     tickets_open_session(view->tickets, &pass, clock_monotonic_ms(), secret);
-    json_t *document = describe(view, pass.mode);
+    json_t *document = describe_view(view, pass.mode);
     json_object_set_new(document, "secret", json_string(secret));
     explicit_bzero(secret, sizeof secret);
     return answer_json(exchange, MHD_HTTP_OK, document);
 }
 
-static int status(struct exchange *exchange, struct error *err)
+static int get_status(struct exchange *exchange, struct error *err)
 {
     (void)err;
     struct view *view = view_of(exchange);
-    json_t *document = describe(view, caller_of(exchange)->pass.mode);
+    json_t *document = describe_view(view, caller_of(exchange)->pass.mode);
     json_object_set_new(document, "state", json_string("live"));
     json_object_set_new(document, "viewers", json_integer((json_int_t)audience_count(view->audience)));
     return answer_json(exchange, MHD_HTTP_OK, document);
@@ -292,7 +293,7 @@ static void release_viewer(void *context)
     viewer_free(context);
 }
 
-static int websockify(struct exchange *exchange, struct error *err)
+static int get_websockify(struct exchange *exchange, struct error *err)
 {
     struct view *view = view_of(exchange);
     const struct view_options *options = &view->options;
@@ -338,13 +339,13 @@ static int websockify(struct exchange *exchange, struct error *err)
 }
 
 const struct route routes_view[] = {
-    {"GET", "/", AUTH_NONE, page},
-    {"GET", "/vnc.html", AUTH_NONE, page},
-    {"GET", "/assets/", AUTH_NONE, asset},
-    {"POST", "/session", TAKES(BY_TICKET), session},
-    {"GET", "/status", TAKES(BY_SECRET), status},
+    {"GET", "/", AUTH_NONE, get_page},
+    {"GET", "/vnc.html", AUTH_NONE, get_page},
+    {"GET", "/assets/", AUTH_NONE, get_asset},
+    {"POST", "/session", TAKES(BY_TICKET), post_session},
+    {"GET", "/status", TAKES(BY_SECRET), get_status},
     {"GET", "/screenshot", TAKES(BY_TICKET | BY_SECRET | BY_QUERY), get_screenshot},
     {"POST", "/action", TAKES(BY_TICKET | BY_SECRET | BY_QUERY | TO_CONTROL), post_action},
-    {"GET", "/websockify", TAKES(BY_TICKET | BY_SECRET | BY_QUERY | BY_SOCKET), websockify},
+    {"GET", "/websockify", TAKES(BY_TICKET | BY_SECRET | BY_QUERY | BY_SOCKET), get_websockify},
     {0},
 };

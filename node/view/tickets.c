@@ -39,7 +39,7 @@ void tickets_free(struct tickets *tickets)
 }
 
 /* The place for a new entry: a free one, else the one that was used longest ago. */
-static struct entry *place(struct entry *list, size_t count)
+static struct entry *find_place(struct entry *list, size_t count)
 {
     struct entry *oldest = list;
     for (struct entry *entry = list; entry < list + count; entry++) {
@@ -60,20 +60,20 @@ static bool is_revoked(const struct tickets *tickets, const char *grant)
     return false;
 }
 
-static void make(const struct tickets *tickets, struct entry *list, size_t count, const struct pass *pass,
-                 int64_t now_ms, char text[VIEW_SECRET_SIZE])
+static void make_entry(const struct tickets *tickets, struct entry *list, size_t count,
+                       const struct pass *pass, int64_t now_ms, char text[VIEW_SECRET_SIZE])
 {
     random_hex(text, (VIEW_SECRET_SIZE - 1) / 2);
     if (is_revoked(tickets, pass->grant))
         return;
-    struct entry *entry = place(list, count);
+    struct entry *entry = find_place(list, count);
     digest_buffer(text, VIEW_SECRET_SIZE - 1, entry->hash);
     entry->pass = *pass;
     entry->used_ms = now_ms;
 }
 
 /* Compares with every entry, whichever fits, so that the time tells nothing. */
-static struct entry *find(struct entry *list, size_t count, const char *text)
+static struct entry *find_entry(struct entry *list, size_t count, const char *text)
 {
     char hash[DIGEST_HEX_SIZE];
     struct entry *found = NULL;
@@ -90,13 +90,13 @@ void tickets_issue(struct tickets *tickets, const struct pass *pass, int64_t now
                    char ticket[VIEW_SECRET_SIZE])
 {
     LOCK_SCOPE(&tickets->mutex);
-    make(tickets, tickets->tickets, TICKETS_MAX, pass, now_ms, ticket);
+    make_entry(tickets, tickets->tickets, TICKETS_MAX, pass, now_ms, ticket);
 }
 
 /* With the mutex held: a ticket that is good now. */
 static struct entry *find_ticket(struct tickets *tickets, const char *ticket, int64_t now_ms)
 {
-    struct entry *entry = find(tickets->tickets, TICKETS_MAX, ticket);
+    struct entry *entry = find_entry(tickets->tickets, TICKETS_MAX, ticket);
     return entry && now_ms - entry->used_ms < VIEW_TICKET_S * 1000 ? entry : NULL;
 }
 
@@ -124,13 +124,13 @@ void tickets_open_session(struct tickets *tickets, const struct pass *pass, int6
                           char secret[VIEW_SECRET_SIZE])
 {
     LOCK_SCOPE(&tickets->mutex);
-    make(tickets, tickets->sessions, SESSIONS_MAX, pass, now_ms, secret);
+    make_entry(tickets, tickets->sessions, SESSIONS_MAX, pass, now_ms, secret);
 }
 
 bool tickets_session(struct tickets *tickets, const char *secret, int64_t now_ms, struct pass *pass)
 {
     LOCK_SCOPE(&tickets->mutex);
-    struct entry *entry = find(tickets->sessions, SESSIONS_MAX, secret);
+    struct entry *entry = find_entry(tickets->sessions, SESSIONS_MAX, secret);
     if (!entry)
         return false;
     entry->used_ms = now_ms;
@@ -138,7 +138,7 @@ bool tickets_session(struct tickets *tickets, const char *secret, int64_t now_ms
     return true;
 }
 
-static void drop(struct entry *list, size_t count, const char *grant)
+static void drop_entries(struct entry *list, size_t count, const char *grant)
 {
     for (struct entry *entry = list; entry < list + count; entry++)
         if (entry->hash[0] && strcmp(entry->pass.grant, grant) == 0)
@@ -150,8 +150,8 @@ void tickets_revoke(struct tickets *tickets, const char *grant)
     LOCK_SCOPE(&tickets->mutex);
     snprintf(tickets->revoked[tickets->next_revoked], DIGEST_HEX_SIZE, "%s", grant);
     tickets->next_revoked = (tickets->next_revoked + 1) % REVOKED_MAX;
-    drop(tickets->tickets, TICKETS_MAX, grant);
-    drop(tickets->sessions, SESSIONS_MAX, grant);
+    drop_entries(tickets->tickets, TICKETS_MAX, grant);
+    drop_entries(tickets->sessions, SESSIONS_MAX, grant);
 }
 
 bool tickets_revoked(struct tickets *tickets, const char *grant)

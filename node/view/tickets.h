@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/cleanup.h"
-#include "view/view.h"
+#include "view/view_options.h"
 
 #define TICKETS_MAX  64
 #define SESSIONS_MAX 64

@@ -8,27 +8,10 @@
 #include "base/sync.h"
 #include "base/text.h"
 #include "view/routes_view.h"
+#include "view/view_inside.h"
 
 /* A page holds a few connections open; with eight viewers and what else looks on. */
 enum { CONNECTIONS_MAX = 96, ANSWERS_MS = 1000 };
-
-static const char *const mode_words[] = {[VIEW_CONTROL] = "control", [VIEW_WATCH] = "watch"};
-
-const char *view_mode_word(enum view_mode mode)
-{
-    return mode_words[mode == VIEW_WATCH];
-}
-
-bool view_mode_from(const char *word, enum view_mode *mode)
-{
-    for (unsigned i = 0; i < 2; i++) {
-        if (strcmp(mode_words[i], word) == 0) {
-            *mode = i;
-            return true;
-        }
-    }
-    return false;
-}
 
 static void free_view(struct view *view)
 {

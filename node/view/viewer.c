@@ -18,6 +18,8 @@
  * Nothing is timed but pings (20 s), a peer that is dead (60 s without a byte), and a frame that does not
  * move (30 s).
  */
+#include "view/viewer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -29,6 +31,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "view/farewell.h"
 #include "view/viewer_inside.h"
 
 enum {
@@ -87,7 +90,7 @@ void viewer_connect(struct viewer *viewer, int vnc_fd, bool watch, const struct 
 
 /* --- ending ---------------------------------------------------------------------------------------- */
 
-static void end(struct viewer *viewer, enum close_code code, const char *reason)
+static void end_viewer(struct viewer *viewer, enum close_code code, const char *reason)
 {
     if (viewer->over)
         return;
@@ -100,7 +103,7 @@ static void end(struct viewer *viewer, enum close_code code, const char *reason)
 static void end_silently(struct viewer *viewer)
 {
     viewer->mute = true;
-    end(viewer, CLOSE_NONE, "the connection was lost");
+    end_viewer(viewer, CLOSE_NONE, "the connection was lost");
 }
 
 /* --- the peer's messages --------------------------------------------------------------------------- */
@@ -111,7 +114,7 @@ static void take_data(struct viewer *viewer, const struct frames_item *item)
     viewer->up_end +=
         rfb_filter_run(&viewer->filter, item->data, item->size, viewer->up + viewer->up_end, &fault);
     if (fault.code != CLOSE_NONE)
-        end(viewer, fault.code, fault.reason);
+        end_viewer(viewer, fault.code, fault.reason);
 }
 
 static void take_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size)
@@ -133,10 +136,10 @@ static void take_bytes(struct viewer *viewer, const uint8_t *bytes, size_t size)
         case FRAMES_PONG:
             break;
         case FRAMES_CLOSE:
-            end(viewer, item.code, "");
+            end_viewer(viewer, item.code, "");
             break;
         case FRAMES_FAULT:
-            end(viewer, item.code, item.reason);
+            end_viewer(viewer, item.code, item.reason);
             break;
         }
     }
@@ -162,9 +165,9 @@ static void display_closed(struct viewer *viewer)
     viewer_wait(viewer->seat.wake_fd, POLLIN, clock_deadline(VERDICT_MS));
     enum close_code told = audience_told(&viewer->seat, &reason);
     if (told != CLOSE_NONE)
-        end(viewer, told, reason);
+        end_viewer(viewer, told, reason);
     else
-        end(viewer, CLOSE_DISPLAY_LOST, "the guest's display is lost");
+        end_viewer(viewer, CLOSE_DISPLAY_LOST, "the guest's display is lost");
 }
 
 static void send_up(struct viewer *viewer)
@@ -192,7 +195,7 @@ static void send_down(struct viewer *viewer)
 }
 
 /* A frame was given to the pour. */
-static void begin_frame(struct viewer *viewer)
+static void send_begun(struct viewer *viewer)
 {
     viewer->moved_ms = clock_monotonic_ms();
     send_down(viewer);
@@ -202,7 +205,7 @@ static void read_display(struct viewer *viewer)
 {
     enum pour_taken taken = pour_take(&viewer->pour, viewer->vnc_fd);
     if (taken == POUR_SOME)
-        begin_frame(viewer);
+        send_begun(viewer);
     else if (taken == POUR_ENDED)
         display_closed(viewer);
 }
@@ -212,12 +215,12 @@ static void send_control(struct viewer *viewer)
     if (viewer->pong_due && pour_idle(&viewer->pour)) {
         viewer->pong_due = false;
         pour_control(&viewer->pour, FRAME_PONG, viewer->pong, viewer->pong_size);
-        begin_frame(viewer);
+        send_begun(viewer);
     }
     if (viewer->ping_due && pour_idle(&viewer->pour)) {
         viewer->ping_due = false;
         pour_control(&viewer->pour, FRAME_PING, viewer->pong, 0);
-        begin_frame(viewer);
+        send_begun(viewer);
     }
 }
 
@@ -227,7 +230,7 @@ static int64_t keep_time(struct viewer *viewer)
     int64_t now_ms = clock_monotonic_ms();
     bool blocked = !pour_idle(&viewer->pour), listening = viewer->up_end == 0;
     if (blocked && now_ms - viewer->moved_ms >= STALL_MS)
-        end(viewer, CLOSE_SLOW, "this viewer read too slowly");
+        end_viewer(viewer, CLOSE_SLOW, "this viewer read too slowly");
     if (listening && now_ms - viewer->heard_ms >= DEAD_MS)
         end_silently(viewer);
     if (now_ms >= viewer->ping_ms) {
@@ -243,10 +246,10 @@ static void check_told(struct viewer *viewer)
     const char *reason;
     enum close_code told = audience_told(&viewer->seat, &reason);
     if (told != CLOSE_NONE)
-        end(viewer, told, reason);
+        end_viewer(viewer, told, reason);
 }
 
-static void pump(struct viewer *viewer)
+static void pump_bytes(struct viewer *viewer)
 {
     while (!viewer->over) {
         int64_t next_ms = keep_time(viewer);
@@ -279,7 +282,7 @@ static void pump(struct viewer *viewer)
     }
 }
 
-static void witness(const struct viewer *viewer, const char *reason)
+static void tell_witness(const struct viewer *viewer, const char *reason)
 {
     const struct view_options *options = viewer->options;
     if (options->witness)
@@ -301,14 +304,14 @@ void viewer_run(struct viewer *viewer, int socket, const char *early, size_t ear
         take_bytes(viewer, (const uint8_t *)early, part);
         send_up(viewer);
         if (viewer->up_end > 0) /* the handshake of RFB is small, and QEMU has only just begun to listen */
-            end(viewer, CLOSE_PROTOCOL, "too much was said before the handshake");
+            end_viewer(viewer, CLOSE_PROTOCOL, "too much was said before the handshake");
     }
-    witness(viewer, NULL);
-    pump(viewer);
+    tell_witness(viewer, NULL);
+    pump_bytes(viewer);
     log_debug("view", "a viewer ends: %s (%d)", viewer->reason, (int)viewer->code);
     viewer_leave_guest(viewer);
     viewer_say_goodbye(viewer);
-    witness(viewer, viewer->reason ? viewer->reason : "the connection ended");
+    tell_witness(viewer, viewer->reason ? viewer->reason : "the connection ended");
 }
 
 void viewer_free(struct viewer *viewer)

@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "display/holds.h"
 #include "view/audience.h"
-#include "view/view.h"
+#include "view/view_options.h"
 
 struct viewer; /* opaque */
 

@@ -1,6 +1,6 @@
 /*
  * The inside of a viewer, shared by viewer.c (the pump) and farewell.c (how it ends) alone. viewer.c has the
- * theory of operation.
+ * theory of operation. Private to view/.
  */
 #ifndef BERTHOS_VIEW_VIEWER_INSIDE_H
 #define BERTHOS_VIEW_VIEWER_INSIDE_H
@@ -9,10 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "view/audience.h"
 #include "view/frames.h"
 #include "view/pour.h"
 #include "view/rfb_filter.h"
-#include "view/viewer.h"
+#include "view/view_options.h"
 
 #define READ_SIZE (16 << 10)
 #define UP_SIZE   (READ_SIZE + 64 + RFB_MESSAGE_MAX) /* wslay may hold the start of a frame back */
@@ -46,15 +47,5 @@ struct viewer {
     uint8_t up[UP_SIZE];
     struct pour pour; /* from QEMU to the peer */
 };
-
-/* Waits for one descriptor; false when the deadline has passed. */
-bool viewer_wait(int fd, short events, int64_t deadline_ms);
-
-/* Lets go of the guest: nothing of this viewer's stays down, QEMU's connection is closed, the place is free.
- */
-void viewer_leave_guest(struct viewer *viewer);
-
-/* Tells the peer why, where it can be told. */
-void viewer_say_goodbye(struct viewer *viewer);
 
 #endif

@@ -45,6 +45,30 @@ int exchange_arguments(const struct exchange *exchange, const char *const known[
     return -1;
 }
 
+static int socket_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info ? info->connect_fd : -1;
+}
+
+struct cancel *exchange_cancel(struct exchange *exchange)
+{
+    if (!exchange->cancel) {
+        exchange->cancel = cancel_new();
+        peer_watch_add(exchange->watch, socket_of(exchange->connection), exchange->cancel);
+    }
+    return exchange->cancel;
+}
+
+void exchange_unwatch(struct exchange *exchange)
+{
+    if (!exchange->cancel)
+        return;
+    peer_watch_remove(exchange->watch, socket_of(exchange->connection));
+    cancel_free(TAKE(exchange->cancel));
+}
+
 json_t *exchange_json(const struct exchange *exchange, struct error *err)
 {
     return document_parse(exchange->body, exchange->body_size, err);

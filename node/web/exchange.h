@@ -13,6 +13,7 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "pairing/pairing.h"
+#include "web/peer_watch.h"
 
 #define WEB_BODY_MAX (1 << 20) /* bytes; more is 413 */
 #define WEB_ID_SIZE  128
@@ -40,6 +41,7 @@ struct exchange {
     char id[WEB_ID_SIZE];       /* what stands for {id} in the path; may be no valid id */
     struct pairing_grant grant; /* of the token, where the server's authorize() has found one */
     void *session;              /* what authorize() wants the handler to have; NULL */
+    struct peer_watch *watch;   /* of the server; borrowed */
     struct cancel *cancel;      /* see exchange_cancel(); NULL until it is asked for */
     const char *body;           /* terminated; "" when there is none */
     size_t body_size;
@@ -74,6 +76,9 @@ int exchange_arguments(const struct exchange *exchange, const char *const known[
  * handler returns. Borrowed until then.
  */
 struct cancel *exchange_cancel(struct exchange *exchange);
+
+/* The handler has returned: nothing fires the cancel any more, and it is gone. For the server alone. */
+void exchange_unwatch(struct exchange *exchange);
 
 /* The body as JSON; ERROR_BAD_REQUEST when it is none. A new reference. */
 json_t *exchange_json(const struct exchange *exchange, struct error *err);

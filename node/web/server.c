@@ -38,12 +38,12 @@ struct web_server {
 struct pending {
     struct web_server *server;
     const struct route *route;
-    bool authorized;      /* authorize() was called */
-    struct error refused; /* code ERROR_NONE: not refused (yet) */
-    char allow[64];       /* with ERROR_METHOD: every method that the path takes, "GET, POST" */
+    bool authorized;          /* authorize() was called */
+    struct error refused;     /* code ERROR_NONE: not refused (yet) */
+    struct text_buffer allow; /* with ERROR_METHOD: every method that the path takes, "GET, POST" */
     struct exchange exchange;
-    char *body;
-    size_t body_size, body_room, discarded;
+    struct text_buffer body;
+    size_t discarded;
 };
 
 /* --- routing --------------------------------------------------------------------------------------- */
@@ -77,12 +77,10 @@ static void find_route(struct pending *pending, const char *method, const char *
                 pending->route = route;
                 return;
             }
-            size_t used = strlen(pending->allow);
-            snprintf(pending->allow + used, sizeof pending->allow - used, "%s%s", used ? ", " : "",
-                     route->method);
+            text_join(&pending->allow, ", ", "%s", route->method);
         }
     }
-    if (pending->allow[0])
+    if (pending->allow.text)
         error_set(&pending->refused, ERROR_METHOD, "this path does not take %.16s", method);
     else
         error_set(&pending->refused, ERROR_NOT_FOUND, "there is nothing at this path");
@@ -108,8 +106,8 @@ static int check_one_host(struct MHD_Connection *connection, struct error *err)
 
 /* --- one request ----------------------------------------------------------------------------------- */
 
-static struct pending *begin(struct web_server *server, struct MHD_Connection *connection, const char *method,
-                             const char *path)
+static struct pending *begin_request(struct web_server *server, struct MHD_Connection *connection,
+                                     const char *method, const char *path)
 {
     struct pending *pending = calloc(1, sizeof *pending);
     if (!pending)
@@ -118,6 +116,7 @@ static struct pending *begin(struct web_server *server, struct MHD_Connection *c
     pending->server = server;
     exchange->context = server->options.context;
     exchange->connection = connection;
+    exchange->watch = server->watch;
     exchange->method = method;
     exchange->path = path;
     if (check_one_host(connection, &pending->refused) < 0 ||
@@ -152,51 +151,20 @@ static int refuse_too_large(struct pending *pending)
 /* Keeps a piece of the body, or throws it away when the request is refused. False: cut the connection. */
 static bool take_body(struct pending *pending, const char *data, size_t size)
 {
-    if (!pending->refused.code && pending->body_size + size > WEB_BODY_MAX)
+    if (!pending->refused.code && pending->body.size + size > WEB_BODY_MAX)
         refuse_too_large(pending);
     if (pending->refused.code) {
         pending->discarded += size;
         return pending->discarded <= DISCARD_MAX;
     }
-    if (pending->body_size + size + 1 > pending->body_room) {
-        size_t room = (pending->body_size + size + 1) * 2;
-        char *larger = realloc(pending->body, room);
-        if (!larger)
-            return false;
-        pending->body = larger;
-        pending->body_room = room;
-    }
-    memcpy(pending->body + pending->body_size, data, size);
-    pending->body_size += size;
-    pending->body[pending->body_size] = '\0';
-    return true;
-}
-
-static int socket_of(struct MHD_Connection *connection)
-{
-    const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-    return info ? info->connect_fd : -1;
-}
-
-struct cancel *exchange_cancel(struct exchange *exchange)
-{
-    struct pending *pending = (struct pending *)((char *)exchange - offsetof(struct pending, exchange));
-    if (!exchange->cancel) {
-        exchange->cancel = cancel_new();
-        peer_watch_add(pending->server->watch, socket_of(exchange->connection), exchange->cancel);
-    }
-    return exchange->cancel;
+    return text_add(&pending->body, data, size);
 }
 
 /* Runs the route's handler. Its cancel is watched for only when the handler asked for it. */
-static int handle(struct pending *pending)
+static int run_handler(struct pending *pending)
 {
     int answered = pending->route->handle(&pending->exchange, &pending->refused);
-    if (pending->exchange.cancel) {
-        peer_watch_remove(pending->server->watch, socket_of(pending->exchange.connection));
-        cancel_free(TAKE(pending->exchange.cancel));
-    }
+    exchange_unwatch(&pending->exchange);
     return answered;
 }
 
@@ -210,12 +178,12 @@ static void tell_refusal(struct pending *pending)
         pending->server->options.refused(&pending->exchange, &pending->refused);
 }
 
-static enum MHD_Result finish(struct pending *pending, struct MHD_Connection *connection)
+static enum MHD_Result finish_request(struct pending *pending, struct MHD_Connection *connection)
 {
     struct exchange *exchange = &pending->exchange;
-    exchange->body = pending->body ? pending->body : "";
-    exchange->body_size = pending->body_size;
-    bool failed = !pending->refused.code && handle(pending) < 0;
+    exchange->body = pending->body.text ? pending->body.text : "";
+    exchange->body_size = pending->body.size;
+    bool failed = !pending->refused.code && run_handler(pending) < 0;
     if (failed && exchange->response) {
         MHD_destroy_response(exchange->response);
         exchange->response = NULL;
@@ -225,7 +193,7 @@ static enum MHD_Result finish(struct pending *pending, struct MHD_Connection *co
         answer_error(exchange, &pending->refused);
     }
     if (pending->refused.code == ERROR_METHOD)
-        answer_header(exchange, MHD_HTTP_HEADER_ALLOW, pending->allow);
+        answer_header(exchange, MHD_HTTP_HEADER_ALLOW, pending->allow.text);
     if (!exchange->response)
         return MHD_NO;
     enum MHD_Result queued = MHD_queue_response(connection, exchange->status, exchange->response);
@@ -240,7 +208,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 {
     (void)version;
     if (!*request) {
-        *request = begin(context, connection, method, url);
+        *request = begin_request(context, connection, method, url);
         if (!*request)
             return MHD_NO;
         struct pending *fresh = *request;
@@ -248,11 +216,11 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
         if (!fresh->refused.code && announced > WEB_BODY_MAX)
             refuse_too_large(fresh);
         /* More than we would read to its end: answer now, and the connection closes after it. */
-        return announced > DISCARD_MAX ? finish(fresh, connection) : MHD_YES;
+        return announced > DISCARD_MAX ? finish_request(fresh, connection) : MHD_YES;
     }
     struct pending *pending = *request;
     if (*upload_data_size == 0)
-        return finish(pending, connection);
+        return finish_request(pending, connection);
     bool kept = take_body(pending, upload_data, *upload_data_size);
     *upload_data_size = 0;
     return kept ? MHD_YES : MHD_NO;
@@ -271,9 +239,10 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         pending->server->options.completed(&pending->exchange);
     if (pending->exchange.upgrade.release)
         pending->exchange.upgrade.release(pending->exchange.upgrade.context);
-    if (pending->body) /* it may have held a pairing code or what somebody typed */
-        explicit_bzero(pending->body, pending->body_size);
-    free(pending->body);
+    if (pending->body.text) /* it may have held a pairing code or what somebody typed */
+        explicit_bzero(pending->body.text, pending->body.size);
+    free(pending->body.text);
+    free(pending->allow.text);
     free(pending);
     *request = NULL;
 }
@@ -288,7 +257,8 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
 
 /* --- the daemon ------------------------------------------------------------------------------------ */
 
-static int resolve(const char *bind, uint16_t port, struct sockaddr_storage *address, struct error *err)
+static int resolve_address(const char *bind, uint16_t port, struct sockaddr_storage *address,
+                           struct error *err)
 {
     struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_STREAM}, *found;
     char service[8];
@@ -325,7 +295,7 @@ static void stop_pacing(struct MHD_Daemon *daemon)
 struct web_server *web_server_start(const struct web_options *options, struct error *err)
 {
     struct sockaddr_storage address = {0};
-    if (resolve(options->bind, options->port, &address, err) < 0)
+    if (resolve_address(options->bind, options->port, &address, err) < 0)
         return NULL;
     struct web_server *server = calloc(1, sizeof *server);
     if (!server) {

@@ -12,6 +12,8 @@ The environment (set by ctest and tests/run.sh):
 """
 
 import base64
+import collections
+import contextlib
 import ctypes
 import http.client
 import json
@@ -25,10 +27,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import xml.etree.ElementTree as ElementTree
 import zlib
+
+import libvirt_calls
 
 BINARY = os.environ.get("BERTHOS_BINARY", "berth")
 WORK = os.environ.get("BERTHOS_TEST_WORK", "/var/tmp")
@@ -41,6 +46,8 @@ WIDTH, HEIGHT = 1280, 800
 # A node under emulation beside others on two cores: generous, since a passed deadline is a failure, not a measure.
 START_SECONDS = 120
 GUEST_SECONDS = 120
+# For what should come at once. What is asked is that it comes; how soon is printed where it is of interest.
+SOON_SECONDS = 60
 
 
 _ends = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
@@ -64,14 +71,64 @@ def _give_up(number, frame):
     raise KeyboardInterrupt  # which unittest does not take for a failed test
 
 
+# ---------------------------------------------------------------------------------------------- where the time goes
+
+_spent = collections.Counter()  # seconds by what they went to; by threads, so that their sum may be more than the clock's
+_times = collections.Counter()  # how often
+_counted = threading.local()
+_sleep = time.sleep
+
+
+@contextlib.contextmanager
+def spending(what):
+    """Counts the time of its body for `what`, unless that is a part of something that is counted already."""
+    if getattr(_counted, "inside", False):
+        yield
+        return
+    _counted.inside = True
+    begun = time.monotonic()
+    try:
+        yield
+    finally:
+        _counted.inside = False
+        _spent[what] += time.monotonic() - begun
+        _times[what] += 1
+
+
+def _counted_sleep(seconds):
+    with spending("sleeping"):
+        _sleep(seconds)
+
+
+def _say_where_it_went(seconds):
+    parts = ["%s %.1f (%d)" % (what, took, _times[what]) for what, took in _spent.most_common() if took >= 0.1]
+    sys.stderr.write("%.1f s, by what they went to: %s\n" % (seconds, ", ".join(parts)))
+
+
+class _Timed(unittest.TextTestResult):
+    """Says beside each test how long it took."""
+
+    def startTest(self, test):
+        self.begun = time.monotonic()
+        super().startTest(test)
+
+    def addSuccess(self, test):
+        unittest.TestResult.addSuccess(self, test)
+        self.stream.writeln("ok (%.1f s)" % (time.monotonic() - self.begun))
+
+
 def main():
     """Runs the calling file's tests. Any end, also by a signal or after BERTHOS_TEST_SECONDS, cleans up."""
     for each in _ends:
         signal.signal(each, _give_up)
     signal.alarm(int(os.environ.get("BERTHOS_TEST_SECONDS", "0")))
+    time.sleep = _counted_sleep
+    begun = time.monotonic()
     passed = False
     try:
-        passed = unittest.main(verbosity=2, exit=False).result.wasSuccessful()
+        runner = unittest.TextTestRunner(verbosity=2, resultclass=_Timed)
+        passed = unittest.main(testRunner=runner, exit=False).result.wasSuccessful()
+        _say_where_it_went(time.monotonic() - begun)
     except KeyboardInterrupt:
         pass
     finally:
@@ -94,7 +151,8 @@ def wait_for(what, condition, seconds=30.0, pause=0.05):
             return value
         if time.monotonic() > end:
             raise AssertionError("after %g s still not: %s" % (seconds, what))
-        time.sleep(pause)
+        with spending("waiting"):
+            _sleep(pause)
 
 
 # ---------------------------------------------------------------------------------------------- HTTP
@@ -129,6 +187,11 @@ class Api:
 
     def request(self, method, path, body=None, headers=None, token="", raw_body=None):
         """body: a document to send as JSON. raw_body: bytes as they are. token=None sends none."""
+        create, end = (method, path) == ("POST", "/v1/leases"), method == "DELETE" and "/leases/" in path
+        with spending("creates" if create else "ends" if end else "requests"):
+            return self._request(method, path, body, headers, token, raw_body)
+
+    def _request(self, method, path, body, headers, token, raw_body):
         connection = http.client.HTTPConnection(self.host, self.port, timeout=self.seconds)
         try:
             fields = dict(headers or {})
@@ -231,16 +294,21 @@ class Picture:
         rows = [self.row(line)[3 * x:3 * (x + width)] for line in range(y, y + height)]
         return Picture(width, height, b"".join(rows))
 
+    def drawn(self):
+        """Whether it is not all of one colour."""
+        return self.pixels != self.pixels[:3] * (len(self.pixels) // 3)
+
+    @spending("pictures")
     def colours(self):
         """How often each colour occurs, by (red, green, blue)."""
-        counts = {}
-        whole = self.pixels
-        for start in range(0, len(whole), 3):
-            colour = whole[start:start + 3]
-            counts[colour] = counts.get(colour, 0) + 1
-        return {tuple(colour): count for colour, count in counts.items()}
+        numbers = bytearray(len(self.pixels) // 3 * 4)  # a pixel as a number of four bytes, which are counted faster
+        for channel in range(3):
+            numbers[channel::4] = self.pixels[channel::3]
+        counts = collections.Counter(memoryview(numbers).cast("I"))
+        return {tuple(struct.pack("=I", number)[:3]): count for number, count in counts.items()}
 
     @staticmethod
+    @spending("pictures")
     def decode(data):
         """Reads an 8-bit RGB or RGBA PNG without interlacing (ISO/IEC 15948), and checks its sums."""
         assert data[:8] == b"\x89PNG\r\n\x1a\n", data[:8]
@@ -311,6 +379,7 @@ def _unfilter(kind, line, before, step):
 # ---------------------------------------------------------------------------------------------- libvirt
 
 
+@spending("virsh")
 def virsh(*arguments, check=True):
     """Runs virsh at qemu:///system and gives what it printed."""
     done = subprocess.run(["virsh", "-q", "-c", "qemu:///system", *arguments], capture_output=True, text=True,
@@ -321,7 +390,7 @@ def virsh(*arguments, check=True):
 
 
 def domain_xml(name):
-    return ElementTree.fromstring(virsh("dumpxml", name))
+    return ElementTree.fromstring(libvirt_calls.xml_of(name))
 
 
 def qemu_pid(name):
@@ -329,17 +398,32 @@ def qemu_pid(name):
         return int(file.read())
 
 
+def command_line(pid):
+    """The words that a process was started with; none where it has ended."""
+    try:
+        with open("/proc/%s/cmdline" % pid, "rb") as file:
+            return file.read().split(b"\0")
+    except OSError:
+        return []
+
+
+def qemus():
+    """The processes of all guests of this host, whatever libvirt says of them."""
+    return {int(name) for name in os.listdir("/proc") if name.isdigit() and b"-uuid" in command_line(name)}
+
+
 def qemu_of(uuid):
-    """The process of the QEMU whose domain has this UUID, whatever libvirt says of it; None where none runs."""
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open("/proc/%s/cmdline" % name, "rb") as file:
-                    if b"\0-uuid\0%s\0" % uuid.encode() in file.read():
-                        return int(name)
-            except OSError:
-                pass  # it ended meanwhile
+    """The process of the QEMU whose domain has this UUID; None where none runs."""
+    for pid in qemus():
+        words = command_line(pid)
+        if b"-uuid" in words and words[words.index(b"-uuid") + 1] == uuid.encode():
+            return pid
     return None
+
+
+def takes_in_a_state(pid):
+    """Whether a QEMU was started to go on from a saved state (its option -incoming), and not to boot."""
+    return b"-incoming" in command_line(pid)
 
 
 def cpu_seconds(pid):
@@ -349,13 +433,13 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@spending("agent")
 def agent(domain, command, seconds=20, **arguments):
     """One command to the guest agent; gives its `return`."""
     request = {"execute": command}
     if arguments:
         request["arguments"] = arguments
-    answer = virsh("qemu-agent-command", domain, "--timeout", str(seconds), json.dumps(request))
-    return json.loads(answer)["return"]
+    return json.loads(libvirt_calls.agent_command(domain, json.dumps(request), seconds))["return"]
 
 
 def clock_error(domain):
@@ -388,7 +472,7 @@ def guest_run(domain, path, *arguments, seconds=30):
         status = agent(domain, "guest-exec-status", pid=pid)
         return status if status["exited"] else None
 
-    status = wait_for("%s ends in the guest" % path, ended, seconds, 0.1)
+    status = wait_for("%s ends in the guest" % path, ended, seconds, 0.02)
     decode = lambda key: base64.b64decode(status.get(key, "")).decode(errors="replace")
     return status.get("exitcode", -1), decode("out-data"), decode("err-data")
 
@@ -441,6 +525,7 @@ class Home:
         env.setdefault("ASAN_OPTIONS", "abort_on_error=0:exitcode=99")
         return env
 
+    @spending("berth")
     def berth(self, *arguments, seconds=180, stdin=None, binary=None, **more):
         """Runs `berth` to its end; gives what subprocess.run gives, with text."""
         return subprocess.run([binary or BINARY, *arguments], capture_output=True, text=True, timeout=seconds,
@@ -468,6 +553,7 @@ class Node(Home):
     node_id = None
     started = served = None  # monotonic: when it was executed last, and when it then answered first
 
+    @spending("node starts")
     def start(self, *arguments, seconds=START_SECONDS, host="127.0.0.1"):
         """Starts `berth node up` and waits until it serves at `host`. Gives self."""
         self.log_path = os.path.join(self.state, "node.log")
@@ -511,6 +597,7 @@ class Node(Home):
     def running(self):
         return self.process is not None and self.process.poll() is None
 
+    @spending("node stops")
     def stop(self, number=signal.SIGTERM, seconds=60):
         """Sends the signal and gives the exit status."""
         self.process.send_signal(number)
@@ -522,13 +609,14 @@ class Node(Home):
 
     def domains(self):
         """The names of this node's domains, by their metadata."""
-        names = [name for name in virsh("list", "--all", "--name").split() if name.startswith("berth-")]
-        mine = []
-        for name in names:
-            xml = virsh("dumpxml", name, check=False)  # it may just have gone
-            if xml and self.node_id and self.node_id in xml and METADATA in xml:
-                mine.append(name)
-        return mine
+        return [name for name in libvirt_calls.domain_names() if name.startswith("berth-") and self._is_mine(name)]
+
+    def _is_mine(self, name):
+        try:
+            xml = libvirt_calls.xml_of(name)
+        except AssertionError:
+            return False  # it has just gone
+        return bool(self.node_id) and self.node_id in xml and METADATA in xml
 
     def domain(self):
         """The one domain there must be."""
@@ -540,6 +628,7 @@ class Node(Home):
         """What /v1/node says of a berth."""
         return self.api.get("/v1/node").json()["berths"][n]
 
+    @spending("spares")
     def ready(self, n=0, seconds=2 * GUEST_SECONDS):
         """Waits until a berth holds a prepared guest; gives what /v1/node says of the berth then."""
         last = [None]
@@ -643,15 +732,34 @@ def guest_files(node):
 
 
 class LeaseTest(LiveTest):
-    """A test with one lease for the whole class (self.lease, self.guest: the test guest in it)."""
+    """A test with one lease for the whole class (self.lease, self.guest: the test guest in it).
+
+    Classes of a program that want the same share it, one after the other: a test leaves the guest as it found it, and one
+    that cannot has `alone` set.
+    """
 
     shape = {}
+    alone = False
+    _shared = {}  # what was asked for -> node, its api, lease and guest
 
     @classmethod
     def setUpClass(cls):
-        super().setUpClass()
+        wanted = repr((cls.settings, cls.shape))
+        if cls.alone or wanted not in cls._shared:
+            cls._begin(cls.addClassCleanup if cls.alone else unittest.addModuleCleanup)
+            if not cls.alone:
+                cls._shared[wanted] = cls.node, cls.api, cls.lease, cls.guest
+        else:
+            cls.node, cls.api, cls.lease, cls.guest = cls._shared[wanted]
+
+    @classmethod
+    def _begin(cls, at_the_end):
+        cls.node = Node(**cls.settings)
+        at_the_end(cls.node.clean_up)
+        cls.node.start()
+        cls.api = cls.node.paired()
         cls.lease = cls.api.lease(**cls.shape)
-        cls.addClassCleanup(cls.api.delete, "/v1/leases/" + cls.lease["id"])
+        at_the_end(cls.api.delete, "/v1/leases/" + cls.lease["id"])
         cls.guest = TestGuest(cls.node.domain())
 
     def act(self, *actions):
@@ -683,6 +791,7 @@ def paint_hash(seed, x, y):
     return mixed ^ mixed >> 15
 
 
+@spending("pictures")
 def painted(seed, x=0, y=0, width=WIDTH, height=HEIGHT):
     """What `paint SEED` must look like, or a part of it, as bytes like Picture.pixels (vmimage/test-guest/README.md)."""
     red = bytes((column + seed * 53) & 255 for column in range(x, x + width))

@@ -1,27 +1,17 @@
-"""A descriptor of a domain's VNC server, from libvirt itself: a node has no Python module for it."""
+"""A client of a domain's own VNC server, which libvirt hands out."""
 
-import ctypes
 import socket
 
-SKIPAUTH = 1  # VIR_DOMAIN_OPEN_GRAPHICS_SKIPAUTH
+import libvirt_calls
 
 
 class Graphics:
     def __init__(self, domain):
-        self.library = ctypes.CDLL("libvirt.so.0")
-        for name in ("virConnectOpen", "virDomainLookupByName"):
-            getattr(self.library, name).restype = ctypes.c_void_p
-        self.library.virDomainLookupByName.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-        self.library.virDomainOpenGraphicsFD.argtypes = [ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint]
-        self.connection = self.library.virConnectOpen(b"qemu:///system")
-        self.domain = self.library.virDomainLookupByName(self.connection, domain.encode())
+        self.domain = domain
 
     def open(self):
         """A connected socket, at the start of RFB's handshake."""
-        number = self.library.virDomainOpenGraphicsFD(self.domain, 0, SKIPAUTH)
-        if number < 0:
-            raise OSError("libvirt gives no descriptor of the guest's display")
-        return socket.socket(fileno=number)
+        return socket.socket(fileno=libvirt_calls.graphics_of(self.domain))
 
     def shake_hands(self, shared):
         """An RFB 3.8 session (RFC 6143 section 7.1 to 7.3) up to ServerInit; gives the socket."""

@@ -65,7 +65,7 @@ class SetClock(unittest.TestCase):
         for promise in ("started_at", "expires_at"):
             self.assertEqual(listed[0][promise], lease[promise])
         self.api.act(lease, {"op": "move", "x": 5, "y": 5})
-        self.assertGreater(len(self.api.screenshot(lease).colours()), 1)
+        self.assertTrue(self.api.screenshot(lease).drawn())
 
     def receipt(self, lease):
         answer = self.api.delete("/v1/leases/" + lease["id"])
@@ -98,20 +98,21 @@ class SetClock(unittest.TestCase):
                 self.assert_times_agree(lease, receipt)
 
     def test_expires_when_it_was_to(self):
+        asked = time.monotonic()
         lease = self.api.lease(ttl_seconds=8)
-        made = time.monotonic()
         self.set_clock(-HOUR)
         live.wait_for("the lease is over", lambda: not self.api.get("/v1/leases").json(), 60)
-        self.assertGreater(time.monotonic() - made, 6)
+        over = time.monotonic() - asked
+        self.assertGreater(over, 8)
         receipt = self.receipt(lease)
         self.assertEqual(receipt["reason"], "expired")
-        self.assertIn(receipt["occupancy_seconds"], range(8, 16))
+        self.assertTrue(8 <= receipt["occupancy_seconds"] <= over, receipt)
         self.assert_times_agree(lease, receipt)
 
     def test_set_over_a_stop(self):
         """Ahead before the stop, back while the node is down: by UTC the lease would have an hour left, or two."""
+        asked = time.monotonic()
         lease = self.api.lease(ttl_seconds=30)
-        made = time.monotonic()
         self.set_clock(HOUR)
         self.assertEqual(self.node.stop(), 0, self.node.log())
         down = time.monotonic()
@@ -121,17 +122,17 @@ class SetClock(unittest.TestCase):
         down = time.monotonic() - down
         self.assert_goes_on(lease)
         live.wait_for("the lease is over", lambda: not self.api.get("/v1/leases").json(), 90)
-        self.assertGreater(time.monotonic() - made, 28)
+        self.assertGreater(time.monotonic() - asked, 30)
         receipt = self.receipt(lease)
         self.assertEqual(receipt["reason"], "expired")
         self.assertIn(receipt["down_seconds"], range(2, int(down) + 2))
-        self.assertLessEqual(receipt["occupancy_seconds"], time.monotonic() - made - 2)
+        self.assertLessEqual(receipt["occupancy_seconds"], time.monotonic() - asked - 2)
         self.assert_times_agree(lease, receipt)
 
     def test_set_before_a_kill(self):
         """A stamp under a clock that was set ahead takes no hour from the lease that the next start adopts."""
+        asked = time.monotonic()
         lease = self.api.lease(ttl_seconds=900)
-        made = time.monotonic()
         self.set_clock(HOUR)
         self.wait_for_stamp(lease)
         self.node.kill()
@@ -139,7 +140,7 @@ class SetClock(unittest.TestCase):
         self.assert_goes_on(lease)
         receipt = self.receipt(lease)
         self.assertEqual(receipt["reason"], "graceful")
-        self.assertLessEqual(receipt["occupancy_seconds"] + receipt["down_seconds"], time.monotonic() - made + 2)
+        self.assertLessEqual(receipt["occupancy_seconds"] + receipt["down_seconds"], time.monotonic() - asked + 1)
         self.assert_times_agree(lease, receipt)
 
     def test_its_guest_gone_after_the_clock_was_set(self):

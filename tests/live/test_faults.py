@@ -27,7 +27,7 @@ class NodeTest(unittest.TestCase):
         if leases:
             self.assertEqual([each["id"] for each in leases], [lease["id"]])
             self.assertEqual(len(self.node.domains()), 1)
-            self.assertGreater(len(self.api.screenshot(lease).colours()), 1)
+            self.assertTrue(self.api.screenshot(lease).drawn())
             self.api.act(lease, {"op": "move", "x": 5, "y": 5})
         else:
             self.assertEqual(self.node.domains(), [])
@@ -44,9 +44,7 @@ class Stop(NodeTest):
         for number in (signal.SIGTERM, signal.SIGINT):
             if not self.node.running():
                 self.node.start()
-            start = time.monotonic()
-            self.assertEqual(self.node.stop(number), 0, self.node.log())
-            self.assertLess(time.monotonic() - start, 10)
+            self.assertEqual(self.node.stop(number, live.SOON_SECONDS), 0, self.node.log())
 
     def test_with_a_live_lease(self):
         """A clean stop with a lease live: exit 0, and the next start answers for that lease and can end it."""

@@ -159,7 +159,7 @@ class Mcp:
         assert len(result["content"]) == 1 and result["content"][0]["type"] == "text", result
         return result["content"][0]["text"]
 
-    def close(self, seconds=10):
+    def close(self, seconds=live.SOON_SECONDS):
         """Ends the input; gives how long the server took to end. Nothing but messages may have come from it."""
         start = time.monotonic()
         if not self.process.stdin.closed:

@@ -14,7 +14,7 @@ import time
 import unittest
 
 import berthos_live as live
-from image_copy import STEM, ImageCopy
+from image_copy import ImageCopy
 
 
 # Takes so many bytes, says so, and keeps them until its standard input ends.
@@ -47,14 +47,11 @@ class Eligibility(unittest.TestCase):
     def report(self):
         return self.api.get("/v1/eligibility", token=None).json()
 
-    def assert_refuses(self, word, seconds=2.0):
-        """403 for create and park within the time that the report may be old."""
-        begun = time.monotonic()
+    def assert_refuses(self, word):
+        """403 for create and park, for the first that asks."""
         answer = self.api.post("/v1/leases", {"os": "linux"})
-        took = time.monotonic() - begun
         self.assertEqual(answer.status, 403, answer)
         self.assertIn(word, answer.json()["error"])
-        self.assertLess(took, seconds)
         self.assertEqual(self.api.post("/v1/park").status, 403)
         report = self.report()
         self.assertIs(report["ok"], False)
@@ -62,8 +59,8 @@ class Eligibility(unittest.TestCase):
         return report
 
     def assert_green(self):
-        """Within the two seconds that a report may be old."""
-        live.wait_for("green again", lambda: self.report()["ok"], 4, 0.2)
+        """Once the report, which may be two seconds old, is another."""
+        live.wait_for("green again", lambda: self.report()["ok"], live.SOON_SECONDS, 0.2)
         self.assertEqual(self.api.post("/v1/park").status, 204)
 
     def replace(self, path):
@@ -163,15 +160,17 @@ class Eligibility(unittest.TestCase):
             caller.join()
         if time.monotonic() - begun < 2:
             self.assertEqual(len(set(reports)), 1)
-        time.sleep(2.1)
-        later = self.report()
-        self.assertNotEqual(later["attestedAt"], json.loads(reports[0])["attestedAt"])
+        first = json.loads(reports[0])["attestedAt"]
+        live.wait_for("another report", lambda: self.report()["attestedAt"] != first, live.SOON_SECONDS, 0.2)
         self.assertEqual(self.node.stop(), 0, self.node.log())
 
     def test_what_the_short_look_costs(self):
-        """Printed, not asserted beyond what a person would call broken: the machines are shared."""
+        """Printed; asserted is that it costs less than the report that it stands for."""
         self.start()
+        time.sleep(2.1)  # the report is too old to be shared
+        begun = time.monotonic()
         self.report()
+        report = (time.monotonic() - begun) * 1000
 
         def times(method, path, count):
             taken = []
@@ -190,7 +189,8 @@ class Eligibility(unittest.TestCase):
                             ("POST /v1/park, one guest", with_one)):
             sys.stderr.write("%s: p50 %.1f ms, worst of %d %.1f ms\n" % (name, statistics.median(taken), len(taken),
                                                                         max(taken)))
-        self.assertLess(statistics.median(without), 500)
+        sys.stderr.write("a report: %.1f ms\n" % report)
+        self.assertLess(statistics.median(without), report)
 
 
 if __name__ == "__main__":

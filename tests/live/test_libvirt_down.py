@@ -6,6 +6,7 @@ It has a libvirtd of its own, in namespaces of its own, so that it may stop and 
 import fcntl
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -57,7 +58,6 @@ class Down(unittest.TestCase):
     def test_0_down_at_the_start(self):
         home = live.Home()
         self.addCleanup(home.clean_up)
-        start = time.monotonic()
         doctor = home.berth("doctor", "--json", seconds=60)
         self.assertEqual(doctor.returncode, 1, doctor.stderr)
         row = [row for row in json.loads(doctor.stdout)["checks"] if row["id"] == "runtime"][0]
@@ -66,7 +66,6 @@ class Down(unittest.TestCase):
         node = home.berth("node", "up", seconds=60)
         self.assertEqual(node.returncode, 1, node.stderr)
         self.assertIn("runtime", node.stderr)
-        self.assertLess(time.monotonic() - start, 60)
 
     def start_node(self):
         self.hypervisor("start")
@@ -84,11 +83,13 @@ class Down(unittest.TestCase):
     def wake(self):
         os.kill(libvirtd(), signal.SIGCONT)
 
-    def timed(self, api, method, path, body=None, seconds=45):
-        start = time.monotonic()
+    def answered(self, api, method, path, body=None):
+        """The answer, which comes though libvirt does not, or the guest."""
+        begun = time.monotonic()
         answer = api.request(method, path, body)
-        took = time.monotonic() - start
-        self.assertLess(took, seconds, "%s %s: %r" % (method, path, answer))
+        took = time.monotonic() - begun
+        print("%s %s: %d after %.1f s" % (method, re.sub("l_[0-9a-f]{32}", "LEASE", path), answer.status, took))
+        self.assertLess(took, live.SOON_SECONDS, "%s %s: %r" % (method, path, answer))
         return answer
 
     def test_1_silent_with_a_live_lease(self):
@@ -98,15 +99,15 @@ class Down(unittest.TestCase):
         path = "/v1/leases/" + lease["id"]
         self.sleep()
         # what needs no libvirt goes on as before
-        self.assertEqual(self.timed(api, "GET", "/health", seconds=5).status, 200)
-        self.assertEqual(self.timed(api, "GET", "/v1/node", seconds=20).status, 200)
-        self.assertEqual(self.timed(api, "GET", path, seconds=5).status, 200)
-        self.assertEqual(self.timed(api, "GET", path + "/screenshot", seconds=10).status, 200)
-        self.assertEqual(self.timed(api, "POST", path + "/actions", {"op": "move", "x": 1, "y": 1}, 10).status, 200)
-        report = self.timed(api, "GET", "/v1/eligibility").json()
+        self.assertEqual(self.answered(api, "GET", "/health").status, 200)
+        self.assertEqual(self.answered(api, "GET", "/v1/node").status, 200)
+        self.assertEqual(self.answered(api, "GET", path).status, 200)
+        self.assertEqual(self.answered(api, "GET", path + "/screenshot").status, 200)
+        self.assertEqual(self.answered(api, "POST", path + "/actions", {"op": "move", "x": 1, "y": 1}).status, 200)
+        report = self.answered(api, "GET", "/v1/eligibility").json()
         self.assertIs(report["ok"], False)
         # the end cannot be carried out now: it says so, and occupancy has stopped
-        refused = self.timed(api, "DELETE", path)
+        refused = self.answered(api, "DELETE", path)
         self.assertEqual(refused.status, 503, refused)
         self.assertEqual(refused.json()["code"], "ending")
         self.assertTrue(int(refused.headers["Retry-After"]) > 0)
@@ -127,7 +128,7 @@ class Down(unittest.TestCase):
         node = self.start_node()
         api = node.paired()
         self.sleep()
-        refused = self.timed(api, "POST", "/v1/leases", {"os": "linux"})
+        refused = self.answered(api, "POST", "/v1/leases", {"os": "linux"})
         self.assertIn(refused.status, (403, 503), refused)
         self.assertRegex(refused.json()["error"], r"libvirt|qemu:///system|runtime")
         self.wake()
@@ -139,9 +140,7 @@ class Down(unittest.TestCase):
     def test_3_stops_while_it_is_silent(self):
         node = self.start_node()
         self.sleep()
-        start = time.monotonic()
-        node.stop(seconds=60)
-        self.assertLess(time.monotonic() - start, 45)
+        node.stop(seconds=live.SOON_SECONDS)
 
     def test_4_restarted_under_a_live_lease(self):
         """A package upgrade restarts libvirtd: guests live on, and the node with them."""
@@ -151,15 +150,15 @@ class Down(unittest.TestCase):
         path = "/v1/leases/" + lease["id"]
         os.kill(libvirtd(), signal.SIGKILL)
         live.wait_for("libvirtd is gone", lambda: not live.virsh("version", check=False), 20)
-        self.assertEqual(self.timed(api, "GET", path + "/screenshot", seconds=10).status, 200)
-        refused = self.timed(api, "POST", "/v1/leases", {"os": "linux"}, 2)
+        self.assertEqual(self.answered(api, "GET", path + "/screenshot").status, 200)
+        refused = self.answered(api, "POST", "/v1/leases", {"os": "linux"})
         self.assertEqual(refused.status, 403, refused)
         self.assertIn("runtime", refused.json()["error"])
         self.hypervisor("start")
         live.wait_for("eligible again", lambda: api.get("/v1/eligibility").json()["ok"], 30, 0.5)
         self.assertEqual(len(node.domains()), 1)
         self.assertEqual(api.get(path).status, 200)
-        self.assertEqual(self.timed(api, "GET", path + "/screenshot", seconds=10).status, 200)
+        self.assertEqual(self.answered(api, "GET", path + "/screenshot").status, 200)
         # a guest that dies is still noticed over the new connection
         os.kill(live.qemu_pid(node.domain()), signal.SIGKILL)
         live.wait_for("the lease has ended", lambda: api.get("/v1/leases").json() == [], 30, 0.2)
@@ -176,9 +175,9 @@ class Down(unittest.TestCase):
         live.wait_for("libvirtd is gone", lambda: not os.path.exists(f"/proc/{libvirtd()}"), 20)
         self.hypervisor("start")
         for name in ("/health", "/v1/node", "/v1/leases", path):
-            self.assertEqual(self.timed(api, "GET", name, seconds=20).status, 200, name)
-        self.timed(api, "GET", "/v1/eligibility")
-        missed = self.timed(api, "GET", path + "/screenshot", seconds=40)
+            self.assertEqual(self.answered(api, "GET", name).status, 200, name)
+        self.answered(api, "GET", "/v1/eligibility")
+        missed = self.answered(api, "GET", path + "/screenshot")
         if missed.status != 200:  # or it was at hand
             self.assertEqual(missed.status, 503, missed)
             self.assertRegex(missed.json()["error"], r"display|guest")

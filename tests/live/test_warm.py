@@ -2,8 +2,8 @@
 Instant berths, warm = "ram": a guest is prepared before it is asked for, costs nothing while it waits, and is a lease
 in an instant; what dies, changes or is killed meanwhile never reaches a tenant. CASES.md 24.
 
-What tells a prepared guest from one that was booted for the lease is the guest itself: it has been up for longer than
-the create took. BERTHOS_TEST_PARKED is for how many seconds a parked guest is watched (tests/soak.sh: 60).
+What tells a prepared guest from one that was booted for the lease is its QEMU: that ran before the lease was asked for,
+or was started to take in a saved state. BERTHOS_TEST_PARKED is for how many seconds a parked guest is watched (tests/soak.sh: 60).
 """
 
 import os
@@ -17,26 +17,42 @@ from image_copy import ImageCopy
 
 PARKED_SECONDS = float(os.environ.get("BERTHOS_TEST_PARKED", "10"))
 # How long a guest stands still before its clock is looked at: far more than the second that it may be off.
-CLOCK_SECONDS = 15
+CLOCK_SECONDS = float(os.environ.get("BERTHOS_TEST_STOOD", "5"))
+
+
+def assert_clock_comes_right(case, created):
+    """Within a second of the answer, or within a few looks: on a busy machine each takes its time. Gives what to print."""
+    begun, looks, errors = time.monotonic(), 0, []
+    while not errors or errors[-1] >= 1:
+        case.assertTrue(looks < 10 or time.monotonic() - begun < 1, errors)
+        errors.append(live.clock_error(created.domain))
+        looks += 1
+    return "clock off by %.1f s at first, right %.2f s after the answer, at look %d" % (
+        errors[0], time.monotonic() - begun, looks)
 
 
 class Created:
     """A create, its lease and the guest in it."""
 
     def __init__(self, node, api, **shape):
+        before = live.qemus()
         asked = time.monotonic()
         self.api = api
         self.lease = api.lease(**shape)
         self.took = time.monotonic() - asked
-        self.asked = asked
         self.domain = node.domain()
         self.pid = live.qemu_pid(self.domain)
         self.guest = live.TestGuest(self.domain)
+        self.waited = self.pid in before
+        self.restored = live.takes_in_a_state(self.pid)
 
     def booted_before(self):
-        """Whether the guest was up before it was asked for: never true of one that was booted for the create."""
-        up = self.guest.ctl("status")["now_us"] / 1e6
-        return up > time.monotonic() - self.asked
+        """Whether the guest was booted before it was asked for: it waited for the lease, or was restored for it."""
+        return self.waited or self.restored
+
+    def boot_id(self):
+        """What each boot of a guest draws anew, and all guests of one saved state share."""
+        return live.guest_read(self.domain, "/proc/sys/kernel/random/boot_id", 64)
 
     def end(self):
         answer = self.api.delete("/v1/leases/" + self.lease["id"])
@@ -203,17 +219,7 @@ class Ram(live.LiveTest):
         time.sleep(CLOCK_SECONDS)
         created = self.create()
         self.assertTrue(created.booted_before())
-        live_since = time.monotonic()
-        at_first = live.clock_error(created.domain)
-        live.wait_for("the clock is right", lambda: live.clock_error(created.domain) < 1, 60, 0)
-        right = time.monotonic() - live_since
-        began = time.monotonic()
-        live.agent(created.domain, "guest-ping")
-        ping = time.monotonic() - began
-        print("parked for %g s: clock off by %.1f s at first, right %.2f s after the answer; a ping takes %.2f s" % (
-            CLOCK_SECONDS, at_first, right, ping))
-        # one second, and a few of this machine's own looks through the agent
-        self.assertLess(right, 1 + 10 * ping)
+        print("parked for %g s: %s" % (CLOCK_SECONDS, assert_clock_comes_right(self, created)))
         time.sleep(1)
         self.assertLess(live.clock_error(created.domain), 1)
 

@@ -8,6 +8,7 @@ Each name and argument is Playwright's own for Node.js; what a call gives is dat
 """
 
 import base64
+import fcntl
 import hashlib
 import json
 import os
@@ -30,7 +31,14 @@ document.addEventListener('securitypolicyviolation', (event) =>
 
 
 def fetch():
-    """The folder with node_modules, made once for each version of the lock file."""
+    """The folder with node_modules, made once for each version of the lock file, however many tests want it at once."""
+    os.makedirs(BUILD, exist_ok=True)
+    with open(os.path.join(BUILD, "lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _fetched()
+
+
+def _fetched():
     folder = os.path.join(BUILD, "npm")
     with open(os.path.join(HERE, "package-lock.json"), "rb") as file:
         wanted = hashlib.sha256(file.read()).hexdigest()
@@ -98,12 +106,23 @@ class Remote:
 
 
 class Browser(Remote):
+    _shared = None
+
+    @classmethod
+    def shared(cls):
+        """The one of this program; each test has its own contexts in it."""
+        if cls._shared is None:
+            cls._shared = cls()
+        return cls._shared
+
     def __init__(self, *arguments):
         super().__init__(self, 0)
         folder = fetch()
-        # Node.js looks for modules beside the program.
+        # Node.js looks for modules beside the program; another test may be starting it.
         program = os.path.join(folder, "browser.mjs")
-        shutil.copy(os.path.join(HERE, "browser.mjs"), program)
+        copy = "%s.%d" % (program, os.getpid())
+        shutil.copy(os.path.join(HERE, "browser.mjs"), copy)
+        os.replace(copy, program)
         self._process = subprocess.Popen(["node", program, *arguments], cwd=folder, stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE, text=True)
         self._next = 0
@@ -111,6 +130,7 @@ class Browser(Remote):
         live.at_end(self.quit)
         self._read(None)
 
+    @live.spending("browser")
     def call(self, number, path, arguments):
         outward = [{"$handle": each._number} if isinstance(each, Remote) else each for each in arguments]
         with self._lock:

@@ -219,15 +219,37 @@ failed_runs=0
 layer() { # PRESET LABEL
     guarded run_ctest "$@" >&2 || failed_runs=$((failed_runs + 1))
 }
+# How many jobs ctest may run of a layer at once. Of live and e2e each test says how many it counts for
+# (tests/live/CMakeLists.txt): two jobs are a core. Where memory is short one desktop at a time must do.
+jobs_of() { # LABEL
+    local cores memory
+    cores=$(nproc)
+    memory=$(($(sed -n 's/^MemAvailable: *\([0-9]*\) kB/\1/p' /proc/meminfo) >> 20)) # GiB
+    case $1 in
+    unit | lint) echo "$cores" ;;
+    live) echo $((2 * (cores < memory / 3 ? cores : memory / 3 > 1 ? memory / 3 : 1))) ;;
+    e2e) echo $((2 * (cores < memory / 6 ? cores : memory / 6 > 1 ? memory / 6 : 1))) ;;
+    *) echo 1 ;;
+    esac
+}
 run_ctest() { # PRESET LABEL
-    local jobs=1
-    # two at once, of which one at most has a guest: the tests' resource "guest" sees to that
-    [[ $2 != live ]] || jobs=2
+    local jobs
+    jobs=$(jobs_of "$2")
     local -a again=()
     ((repeat == 1)) || [[ $2 == unit || $2 == lint || $2 == valgrind ]] || again=(--repeat "until-fail:$repeat")
     cd "$root"
     BERTHOS_TEST_WORK=$work BERTHOS_TEST_IMAGES=$image_folder exec ctest --preset "$1" -j "$jobs" "${again[@]}" -L "^$2\$" --no-tests=error \
         --output-junit "$results/$1-$2.xml" --output-on-failure
+}
+
+# The tests that took longest, as the record of each layer has them.
+say_slowest() {
+    say "the ten that took longest"
+    cat "$results"/*.xml 2>/dev/null | sed -n 's/.*<testcase name="\([^"]*\)".* time="\([0-9.]*\)".*/\2 \1/p' | sort -rn |
+        head -n 10 | while read -r seconds name; do
+        printf '  %-26s %4.0f s\n' "$name" "$seconds" >&2
+    done
+    say ""
 }
 
 # ctest's own counts, added up. A run that left no file has failed as a whole.
@@ -244,6 +266,7 @@ summarize() {
     say ""
     printf '%s\n' "${times[@]}" >&2
     printf '%-28s %4d s\n\n' "in all" "$SECONDS" >&2
+    say_slowest
     local unexpected=0
     while read -r name; do
         if ! grep -qxF "$name" "$root/tests/skips.txt"; then

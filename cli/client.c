@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/clock.h"
 #include "base/document.h"
@@ -16,7 +15,6 @@
 enum {
     CONNECT_TIMEOUT_MS = 5000,
     ANSWER_MAX_BYTES = 1024 * 1024,
-    HEADERS_MAX_BYTES = 16 * 1024,
     TICK_MS = 1000,
 };
 
@@ -31,8 +29,8 @@ CLEANUP_DEFINE(slist, struct curl_slist *, curl_slist_free_all);
 
 /* What the body of an answer grows in. */
 struct body {
-    char *data;
-    size_t size, max_bytes;
+    struct text_buffer text;
+    size_t max_bytes;
     bool too_large;
 };
 
@@ -68,38 +66,19 @@ void client_free(struct client *client)
 void client_answer_clear(struct client_answer *answer)
 {
     free(answer->type);
-    free(answer->headers);
     free(answer->data);
     memset(answer, 0, sizeof *answer);
 }
 
-static size_t take(char *data, size_t size, size_t count, void *context)
+static size_t take_body(char *data, size_t size, size_t count, void *context)
 {
     struct body *body = context;
     size_t more = size * count; /* curl: size is 1 */
-    if (more > body->max_bytes - body->size) {
-        body->too_large = true;
-        return 0;
-    }
-    char *larger = realloc(body->data, body->size + more + 1);
-    if (!larger)
-        return 0;
-    body->data = larger;
-    memcpy(body->data + body->size, data, more);
-    body->size += more;
-    body->data[body->size] = '\0';
-    return more;
+    body->too_large = more > body->max_bytes - body->text.size;
+    return !body->too_large && text_add(&body->text, data, more) ? more : 0;
 }
 
-static size_t take_header(char *data, size_t size, size_t count, void *context)
-{
-    struct body *headers = context;
-    size_t more = size * count;
-    /* What does not fit is not needed; the transfer goes on. */
-    return more > headers->max_bytes - headers->size ? more : take(data, size, count, context);
-}
-
-static struct curl_slist *headers_of(const struct client *client, const struct client_request *request)
+static struct curl_slist *make_headers(const struct client *client, const struct client_request *request)
 {
     struct curl_slist *list = NULL;
     if (client->token) {
@@ -112,8 +91,7 @@ static struct curl_slist *headers_of(const struct client *client, const struct c
     return curl_slist_append(list, "Expect:");
 }
 
-static void configure(struct client *client, const struct client_request *request, struct body *headers,
-                      struct body *body)
+static void set_options(struct client *client, const struct client_request *request, struct body *body)
 {
     CURL *curl = client->curl;
     curl_easy_reset(curl); /* the connection stays */
@@ -125,14 +103,12 @@ static void configure(struct client *client, const struct client_request *reques
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_TIMEOUT_MS);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, request->timeout_ms);
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_header);
-    curl_easy_setopt(curl, CURLOPT_HEADERDATA, headers);
 }
 
-static int explain(const struct client *client, const struct client_request *request, CURLcode code,
-                   const struct body *body, struct error *err)
+static int explain_failure(const struct client *client, const struct client_request *request, CURLcode code,
+                           const struct body *body, struct error *err)
 {
     if (body->too_large)
         return error_set(err, ERROR_TOO_LARGE, "the answer of %s to %s %s is larger than %zu bytes",
@@ -162,8 +138,8 @@ static int explain(const struct client *client, const struct client_request *req
 }
 
 /* A refusal: the node's own sentence, or that this is no node. */
-static int refusal(const struct client *client, const struct client_request *request,
-                   const struct client_answer *answer, struct error *err)
+static int read_refusal(const struct client *client, const struct client_request *request,
+                        const struct client_answer *answer, struct error *err)
 {
     struct error ignored = ERROR_INIT;
     const char *sentence, *word = "";
@@ -182,11 +158,12 @@ static int refusal(const struct client *client, const struct client_request *req
  * The transfer itself. A transfer that is taken out before its end closes its connection, and so tells the
  * node that nobody waits any more; one that has ended leaves it for the next request.
  */
-static CURLcode perform(struct client *client, const struct client_request *request)
+static CURLcode run_transfer(struct client *client, const struct client_request *request)
 {
     CURLcode code = CURLE_OK;
     int running = 0, left = 0;
-    int64_t next_tick_ms = clock_monotonic_ms() + TICK_MS;
+    int tick_ms = request->tick_ms ? request->tick_ms : TICK_MS;
+    int64_t next_tick_ms = clock_monotonic_ms() + tick_ms;
     if (curl_multi_add_handle(client->multi, client->curl) != CURLM_OK)
         return CURLE_FAILED_INIT;
     do {
@@ -195,11 +172,11 @@ static CURLcode perform(struct client *client, const struct client_request *requ
             break;
         }
         if (curl_multi_perform(client->multi, &running) != CURLM_OK ||
-            (running && curl_multi_poll(client->multi, NULL, 0, TICK_MS, NULL) != CURLM_OK))
+            (running && curl_multi_poll(client->multi, NULL, 0, tick_ms, NULL) != CURLM_OK))
             code = CURLE_FAILED_INIT;
         if (running && request->tick && clock_monotonic_ms() >= next_tick_ms) {
             request->tick(request->tick_context);
-            next_tick_ms += TICK_MS;
+            next_tick_ms = clock_monotonic_ms() + tick_ms;
         }
     } while (running && code == CURLE_OK);
     const CURLMsg *message;
@@ -208,6 +185,18 @@ static CURLcode perform(struct client *client, const struct client_request *requ
             code = message->data.result;
     curl_multi_remove_handle(client->multi, client->curl);
     return code;
+}
+
+/* What the answer's headers say, of those that are asked for. */
+static void read_headers(CURL *curl, struct client_header *headers)
+{
+    for (struct client_header *header = headers; header && header->name; header++) {
+        struct curl_header *found;
+        header->value[0] = '\0';
+        if (curl_easy_header(curl, header->name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK &&
+            strlen(found->value) < sizeof header->value)
+            snprintf(header->value, sizeof header->value, "%s", found->value);
+    }
 }
 
 void client_wake(struct client *client)
@@ -219,48 +208,33 @@ int client_send(struct client *client, const struct client_request *request, str
                 struct error *err)
 {
     struct body body = {.max_bytes = request->max_bytes ? request->max_bytes : ANSWER_MAX_BYTES};
-    struct body head = {.max_bytes = HEADERS_MAX_BYTES};
     CLEANUP_FREE char *url = text_format("%s%s", client->url, request->path);
     CLEANUP_FREE char *text = request->body ? document_text(request->body) : NULL;
-    CLEANUP(cleanup_slist) struct curl_slist *headers = headers_of(client, request);
+    CLEANUP(cleanup_slist) struct curl_slist *headers = make_headers(client, request);
     if (request->refusal)
         request->refusal[0] = '\0';
-    configure(client, request, &head, &body);
+    set_options(client, request, &body);
     curl_easy_setopt(client->curl, CURLOPT_URL, url);
     curl_easy_setopt(client->curl, CURLOPT_HTTPHEADER, headers);
     if (text || strcmp(request->method, "POST") == 0)
         curl_easy_setopt(client->curl, CURLOPT_POSTFIELDS, text ? text : "");
-    CURLcode code = perform(client, request);
+    CURLcode code = run_transfer(client, request);
 
     char *type = NULL;
     CLEANUP_CLIENT_ANSWER struct client_answer got = {0};
     curl_easy_getinfo(client->curl, CURLINFO_RESPONSE_CODE, &got.status);
     curl_easy_getinfo(client->curl, CURLINFO_CONTENT_TYPE, &type);
     got.type = text_copy(type ? type : "");
-    got.headers = head.data ? head.data : text_copy("");
-    got.data = body.data ? body.data : text_copy("");
-    got.size = body.size;
+    got.data = body.text.text ? body.text.text : text_copy("");
+    got.size = body.text.size;
+    read_headers(client->curl, request->headers);
     if (code != CURLE_OK)
-        return explain(client, request, code, &body, err);
+        return explain_failure(client, request, code, &body, err);
     if (got.status < 200 || got.status > 299)
-        return refusal(client, request, &got, err);
+        return read_refusal(client, request, &got, err);
     *answer = got;
     memset(&got, 0, sizeof got);
     return 0;
-}
-
-bool client_answer_header(const struct client_answer *answer, const char *name, char *value, size_t size)
-{
-    size_t length = strlen(name);
-    for (const char *line = answer->headers; line && *line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncasecmp(line, name, length) != 0 || line[length] != ':')
-            continue;
-        line += length + 1;
-        line += strspn(line, " \t");
-        return (size_t)snprintf(value, size, "%.*s", (int)strcspn(line, "\r\n"), line) < size;
-    }
-    return false;
 }
 
 json_t *client_ask(struct client *client, const struct client_request *request, struct error *err)

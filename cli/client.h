@@ -19,25 +19,32 @@ struct client;
 
 enum { CLIENT_TIMEOUT_MS = 30000, CLIENT_NO_TIMEOUT = 0, CLIENT_WORD_SIZE = 32 };
 
-/* Called about once a second while a request waits, in the thread that waits. */
+/* Called again and again while a request waits, in the thread that waits. */
 typedef void client_tick(void *context);
+
+/* A header of the answer that is asked for by its name. */
+struct client_header {
+    const char *name; /* in any case; static */
+    char value[24];   /* "" when it is not there or does not fit */
+};
 
 struct client_request {
     const char *method, *path; /* borrowed */
     const json_t *body;        /* borrowed; NULL for none */
     long timeout_ms;           /* CLIENT_NO_TIMEOUT waits for ever */
     size_t max_bytes;          /* of the answer; 0 for 1 MiB */
-    const atomic_bool *cancel; /* NULL, or ends the request within a second once it is true: client_wake() */
+    const atomic_bool *cancel; /* NULL, or ends the request within a tick once it is true: client_wake() */
     client_tick *tick;         /* NULL for none */
+    int tick_ms;               /* 0 for a second */
     void *tick_context;        /* borrowed */
-    char *refusal;             /* NULL, or CLIENT_WORD_SIZE bytes: a refusal's machine word, else "" */
+    struct client_header *headers; /* NULL, or a list ended by one without a name, to be filled */
+    char *refusal;                 /* NULL, or CLIENT_WORD_SIZE bytes: a refusal's machine word, else "" */
 };
 
 struct client_answer {
-    long status;   /* 200..299 */
-    char *type;    /* Content-Type, "" when there is none. Owned */
-    char *headers; /* the lines of the head, at most 16 KiB of them. Owned */
-    char *data;    /* terminated. Owned */
+    long status; /* 200..299 */
+    char *type;  /* Content-Type, "" when there is none. Owned */
+    char *data;  /* terminated. Owned */
     size_t size;
 };
 
@@ -59,9 +66,6 @@ json_t *client_ask(struct client *client, const struct client_request *request, 
  * cancelled closes its connection.
  */
 void client_wake(struct client *client);
-
-/* Copies the value of a header; its name in any case. False when it is not there or does not fit. */
-bool client_answer_header(const struct client_answer *answer, const char *name, char *value, size_t size);
 
 void client_answer_clear(struct client_answer *answer);
 #define CLEANUP_CLIENT_ANSWER CLEANUP(client_answer_clear)

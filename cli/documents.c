@@ -119,6 +119,24 @@ char *documents_berth(const json_t *berth)
                        paused ? paused : "", spare);
 }
 
+const char *documents_phase(const json_t *node)
+{
+    const json_t *berth, *for_a_lease = NULL, *for_nobody = NULL;
+    size_t i;
+    /* With several berths it is the one being prepared, not the first; one for a lease before one that has
+     * none yet, which may be waited for or not. */
+    json_array_foreach(json_object_get(node, "berths"), i, berth)
+    {
+        const char *state = text_at(berth, "state");
+        const json_t **which = text_at(berth, "lease") ? &for_a_lease : &for_nobody;
+        if (state && strcmp(state, "preparing") == 0 && !*which)
+            *which = berth;
+    }
+    const json_t *chosen = for_a_lease ? for_a_lease : for_nobody;
+    const char *phase = text_at(chosen ? chosen : json_object_get(node, "guest"), "phase");
+    return phase ? phase : "waiting for the node";
+}
+
 void documents_print_node(const json_t *node, const char *url)
 {
     const char *version = text_at(node, "version");

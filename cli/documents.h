@@ -15,6 +15,12 @@ void documents_print_node(const json_t *node, const char *url);
  */
 char *documents_berth(const json_t *berth);
 
+/*
+ * What the guest that is being prepared is in: "define", "boot", "desktop", "first frame"; where /v1/node
+ * names no phase, "waiting for the node". Borrowed from the document, or static.
+ */
+const char *documents_phase(const json_t *node);
+
 /* "2 vCPU, 4 GiB memory, 40 GiB disk" of a quote or a spare guest, or NULL when it has no such numbers.
  * *Owned*. */
 char *documents_shape(const json_t *quote);

@@ -36,7 +36,7 @@ char *layout_clean(const char *text)
     return clean;
 }
 
-static size_t columns(const char *text, size_t size)
+static size_t count_columns(const char *text, size_t size)
 {
     size_t count = 0;
     for (size_t i = 0; i < size; i++)
@@ -54,7 +54,7 @@ char *layout_wrap(const char *text, size_t indent, size_t width)
     size_t column = indent;
     for (const char *word = text; *word;) {
         size_t length = strcspn(word, " ");
-        size_t taken = columns(word, length);
+        size_t taken = count_columns(word, length);
         size_t space = word > text;
         if (space && width && column + space + taken > width) {
             fprintf(out, "\n%*s", (int)indent, "");

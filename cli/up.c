@@ -1,22 +1,21 @@
 /*
  * berth up: takes a lease.
  *
- * The create answers only when the guest is usable, which takes seconds or, under emulation, a minute. So it
- * runs on a thread of its own, while this one asks the node a few times a second how far the guest is.
+ * The create answers only when the guest is usable, which takes seconds or, under emulation, a minute.
+ * Meanwhile the node is asked a few times a second, on a connection of its own, how far the guest is.
  */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/document.h"
-#include "base/sync.h"
 #include "base/text.h"
 #include "command.h"
 #include "documents.h"
-#include "wait_line.h"
 
 enum { ASK_EVERY_MS = 250, ASK_TIMEOUT_MS = 2000 };
 
@@ -47,19 +46,6 @@ static const struct usage_row rows[] = {
     {0},
 };
 
-/* The create and what became of it. */
-struct create {
-    struct client *client; /* borrowed; of the worker alone */
-    json_t *body;          /* borrowed */
-    const atomic_bool *cancel;
-
-    pthread_mutex_t mutex; /* guards what follows */
-    pthread_cond_t changed;
-    bool done;
-    json_t *lease; /* owned; NULL when it failed */
-    struct error err;
-};
-
 /* Set by SIGINT and SIGTERM. A lock-free atomic may be stored to in a handler (C17 7.14.1.1). */
 static atomic_bool interrupted;
 
@@ -69,73 +55,53 @@ static void note_signal(int number)
     atomic_store(&interrupted, true);
 }
 
-static void *send_create(void *argument)
-{
-    struct create *create = argument;
-    struct error err = ERROR_INIT;
-    struct client_request request = {.method = "POST",
-                                     .path = "/v1/leases",
-                                     .body = create->body,
-                                     .timeout_ms = CLIENT_NO_TIMEOUT,
-                                     .cancel = create->cancel};
-    json_t *lease = client_ask(create->client, &request, &err);
-    LOCK_SCOPE(&create->mutex);
-    create->lease = lease;
-    create->err = err;
-    create->done = true;
-    pthread_cond_signal(&create->changed);
-    return NULL;
-}
+/* What is shown while the create waits. */
+struct watch {
+    struct client *observer; /* borrowed */
+    int64_t started_ms;      /* monotonic */
+    char phase[32];          /* the last one told */
+};
 
-/* Waits for the create, or for the time to ask again. True when the create has its answer. */
-static bool wait_a_moment(struct create *create)
+/* On a terminal one line with the seconds, renewed; elsewhere a line when the phase has changed. */
+static void show_phase(void *context)
 {
-    LOCK_SCOPE(&create->mutex);
-    int64_t deadline_ms = clock_deadline(ASK_EVERY_MS);
-    while (!create->done && sync_cond_wait(&create->changed, &create->mutex, deadline_ms))
-        continue;
-    return create->done;
-}
-
-/* Shows how far the guest is until the create has its answer. */
-static void watch_create(struct create *create, const char *url)
-{
-    CLEANUP_CLIENT struct client *observer = client_new(url, NULL);
-    struct wait_line line = {.started_ms = clock_monotonic_ms()};
-    struct client_request request = {.method = "GET", .path = "/v1/node", .timeout_ms = ASK_TIMEOUT_MS};
-    while (!wait_a_moment(create)) {
-        struct error ignored = ERROR_INIT; /* the create itself tells what is wrong */
-        CLEANUP_JSON json_t *node =
-            atomic_load(&interrupted) ? NULL : client_ask(observer, &request, &ignored);
-        if (node)
-            wait_line_show(&line, node, clock_monotonic_ms());
-    }
-    terminal_update(NULL);
+    struct watch *watch = context;
+    struct client_request request = {
+        .method = "GET", .path = "/v1/node", .timeout_ms = ASK_TIMEOUT_MS, .cancel = &interrupted};
+    struct error ignored = ERROR_INIT; /* the create itself tells what is wrong */
+    CLEANUP_JSON json_t *node = client_ask(watch->observer, &request, &ignored);
+    if (!node)
+        return;
+    const char *phase = documents_phase(node);
+    CLEANUP_FREE char *text = text_format("starting the guest: %s (%" PRId64 " s)", phase,
+                                          (clock_monotonic_ms() - watch->started_ms) / 1000);
+    if (isatty(STDERR_FILENO))
+        terminal_update(text);
+    else if (strncmp(watch->phase, phase, sizeof watch->phase - 1) != 0)
+        terminal_say("%s", text);
+    snprintf(watch->phase, sizeof watch->phase, "%s", phase);
 }
 
 static json_t *create_lease(struct session *session, json_t *body, struct error *err)
 {
-    struct create create = {.client = session->client,
-                            .body = body,
-                            .cancel = &interrupted,
-                            .mutex = PTHREAD_MUTEX_INITIALIZER,
-                            .err = ERROR_INIT};
+    CLEANUP_CLIENT struct client *observer = client_new(session->url, NULL);
+    struct watch watch = {.observer = observer, .started_ms = clock_monotonic_ms()};
+    struct client_request request = {.method = "POST",
+                                     .path = "/v1/leases",
+                                     .body = body,
+                                     .timeout_ms = CLIENT_NO_TIMEOUT,
+                                     .cancel = &interrupted,
+                                     .tick = show_phase,
+                                     .tick_context = &watch,
+                                     .tick_ms = ASK_EVERY_MS};
     struct sigaction action = {.sa_handler = note_signal}, before_int, before_term;
-    sync_cond_init(&create.changed);
     sigaction(SIGINT, &action, &before_int);
     sigaction(SIGTERM, &action, &before_term);
-    pthread_t thread;
-    int started = sync_thread_start(&thread, "create", send_create, &create, err);
-    if (started == 0) {
-        watch_create(&create, session->url);
-        pthread_join(thread, NULL);
-        if (!create.lease)
-            *err = create.err;
-    }
+    json_t *lease = client_ask(session->client, &request, err);
     sigaction(SIGINT, &before_int, NULL);
     sigaction(SIGTERM, &before_term, NULL);
-    pthread_cond_destroy(&create.changed);
-    return create.lease;
+    terminal_update(NULL);
+    return lease;
 }
 
 static json_t *make_body(const struct up_arguments *given)

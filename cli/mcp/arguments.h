@@ -1,6 +1,6 @@
 /*
- * From what a model sends as a tool's arguments to what a node takes: other spellings are turned into the
- * fields of the table of actions, coordinates of the picture into those of the screen. Pure.
+ * From what a model sends as a tool's arguments to what a node takes: the actions of the table, and
+ * coordinates of the screen for those of the picture. Pure.
  */
 #ifndef BERTHOS_CLI_MCP_ARGUMENTS_H
 #define BERTHOS_CLI_MCP_ARGUMENTS_H
@@ -9,36 +9,36 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "mcp/view.h"
+#include "mcp/scale.h"
 #include "protocol/action.h"
 
-enum { MCP_COORDINATE_MAX = 32767, MCP_ACTIONS_MAX = 256, MCP_SETTLE_MAX_MS = 10000 };
+enum { MCP_ACTIONS_MAX = 256 };
 
 /* What a tool is asked besides its action. */
 struct mcp_asked {
-    bool screenshot;      /* look after it */
-    struct mcp_view view; /* what the coordinates refer to; all zero where that is not known */
-    int64_t duration_ms;  /* how long the actions mean to take by themselves, at most; 0 where nothing says */
+    bool screenshot;        /* look after it */
+    struct mcp_scale scale; /* what the coordinates refer to; all zero where that is not known */
+    int64_t duration_ms; /* how long the actions mean to take by themselves, at most; 0 where nothing says */
 };
+
+/* The arguments with whole numbers, without those that are null. A new reference. */
+json_t *mcp_arguments_own(const json_t *arguments);
 
 /*
  * The action of one op. arguments: an object. last: what was shown last; `frame` in the arguments says
  * otherwise. ERROR_BAD_REQUEST says what is right. Text that cannot be typed is left to the node, which knows
  * its guest. A new reference.
  */
-json_t *mcp_arguments_action(const struct action_op *op, const json_t *arguments, const struct mcp_view *last,
-                             struct mcp_asked *asked, struct error *err);
+json_t *mcp_arguments_action(const struct action_op *op, const json_t *arguments,
+                             const struct mcp_scale *last, struct mcp_asked *asked, struct error *err);
 
 /* The array of actions of berth_batch. A new reference. */
-json_t *mcp_arguments_batch(const json_t *arguments, const struct mcp_view *last, struct mcp_asked *asked,
+json_t *mcp_arguments_batch(const json_t *arguments, const struct mcp_scale *last, struct mcp_asked *asked,
                             struct error *err);
 
 /* The region of berth_zoom, as given and on the screen. */
-int mcp_arguments_region(const json_t *arguments, const struct mcp_view *last, struct mcp_asked *asked,
+int mcp_arguments_region(const json_t *arguments, const struct mcp_scale *last, struct mcp_asked *asked,
                          struct mcp_box *given, struct mcp_box *on_screen, struct error *err);
-
-/* settle_ms of berth_screenshot; 0 where it is not given. */
-int mcp_arguments_screenshot(const json_t *arguments, int64_t *settle_ms, struct error *err);
 
 /* Refuses any argument. */
 int mcp_arguments_none(const json_t *arguments, struct error *err);

@@ -51,9 +51,9 @@ void mcp_call_free(struct mcp_call *call)
 /* Whether nothing that came before is in the way. Called with the mutex held. */
 static bool may_run(const struct mcp_calls *calls, const struct mcp_call *call)
 {
-    enum mcp_lane lane = mcp_tool_lane(call->tool);
+    enum mcp_lane lane = call->tool->lane;
     for (const struct mcp_call *before = calls->first; before != call; before = before->next) {
-        enum mcp_lane other = mcp_tool_lane(before->tool);
+        enum mcp_lane other = before->tool->lane;
         bool acts = other == MCP_LANE_ACT || other == MCP_LANE_LINGER;
         if (lane == MCP_LANE_LOOK && other == MCP_LANE_ACT)
             return false;
@@ -63,7 +63,7 @@ static bool may_run(const struct mcp_calls *calls, const struct mcp_call *call)
     return true;
 }
 
-static struct mcp_call *next_to_run(const struct mcp_calls *calls)
+static struct mcp_call *find_runnable(const struct mcp_calls *calls)
 {
     for (struct mcp_call *call = calls->first; call; call = call->next)
         if (!call->running && may_run(calls, call))
@@ -81,7 +81,7 @@ static void unlink_call(struct mcp_calls *calls, struct mcp_call *call)
     calls->count--;
 }
 
-static void tick(void *context)
+static void report_tick(void *context)
 {
     const struct mcp_call *call = context;
     if (call->token && !atomic_load(&call->stop.stopped))
@@ -89,7 +89,7 @@ static void tick(void *context)
 }
 
 /* Answers a call that has left the list, and lets go of it. Called without the mutex. */
-static void finish(struct mcp_calls *calls, struct mcp_call *call, json_t *result)
+static void finish_call(struct mcp_calls *calls, struct mcp_call *call, json_t *result)
 {
     if (atomic_load(&call->stop.stopped)) {
         json_decref(result);
@@ -102,28 +102,29 @@ static void finish(struct mcp_calls *calls, struct mcp_call *call, json_t *resul
     pthread_cond_broadcast(&calls->changed);
 }
 
-static void run(struct mcp_calls *calls, struct mcp_call *call)
+static void run_call(struct mcp_calls *calls, struct mcp_call *call)
 {
-    struct mcp_call_context context = {.node = calls->node,
+    struct mcp_call_context context = {.tool = call->tool,
+                                       .node = calls->node,
                                        .stop = &call->stop,
-                                       .tick = tick,
+                                       .tick = report_tick,
                                        .tick_context = call,
                                        .duration_ms = &call->duration_ms};
-    json_t *result = mcp_tool_call(call->tool, &context, call->arguments, call->revision);
+    json_t *result = mcp_tools_call(&context, call->arguments, call->revision);
     pthread_mutex_lock(&calls->mutex);
     unlink_call(calls, call);
     calls->answering++;
     pthread_cond_broadcast(&calls->changed); /* others may run now */
     pthread_mutex_unlock(&calls->mutex);
-    finish(calls, call, result);
+    finish_call(calls, call, result);
 }
 
-static void *work(void *argument)
+static void *run_thread(void *argument)
 {
     struct mcp_calls *calls = argument;
     pthread_mutex_lock(&calls->mutex);
     while (!calls->stopping) {
-        struct mcp_call *call = next_to_run(calls);
+        struct mcp_call *call = find_runnable(calls);
         if (!call) {
             calls->idle++;
             sync_cond_wait(&calls->changed, &calls->mutex, CLOCK_NEVER);
@@ -132,7 +133,7 @@ static void *work(void *argument)
         }
         call->running = true;
         pthread_mutex_unlock(&calls->mutex);
-        run(calls, call);
+        run_call(calls, call);
         pthread_mutex_lock(&calls->mutex);
     }
     pthread_mutex_unlock(&calls->mutex);
@@ -144,7 +145,7 @@ static void add_thread(struct mcp_calls *calls)
 {
     struct error ignored = ERROR_INIT;
     if (calls->idle == 0 && calls->thread_count < calls->threads_max &&
-        sync_thread_start(&calls->threads[calls->thread_count], "mcp-call", work, calls, &ignored) == 0)
+        sync_thread_start(&calls->threads[calls->thread_count], "mcp-call", run_thread, calls, &ignored) == 0)
         calls->thread_count++;
 }
 
@@ -166,7 +167,7 @@ bool mcp_calls_add(struct mcp_calls *calls, struct mcp_call *call)
     }
     pthread_mutex_unlock(&calls->mutex);
     if (room && calls->threads_max == 0)
-        run(calls, call);
+        run_call(calls, call);
     return room;
 }
 
@@ -179,31 +180,45 @@ bool mcp_calls_has(struct mcp_calls *calls, const json_t *id)
     return false;
 }
 
-/* Called with the mutex held; the node's lock comes after ours. */
-static void stop(struct mcp_calls *calls, struct mcp_call *call)
+/*
+ * Stops the calls of an id, or all of them where it is NULL. Gives one that never ran: it has left the list
+ * here, and with it what stood in others' way. NULL where there is none. Called with the mutex held; the
+ * node's lock comes after ours.
+ */
+static struct mcp_call *stop_calls(struct mcp_calls *calls, const json_t *id)
 {
-    mcp_node_stop(calls->node, &call->stop);
+    struct mcp_call *waiting = NULL;
+    for (struct mcp_call *call = calls->first; call; call = call->next) {
+        if (id && !json_equal(call->id, id))
+            continue;
+        mcp_node_stop(calls->node, &call->stop);
+        if (!call->running && !waiting)
+            waiting = call;
+    }
+    if (waiting) {
+        unlink_call(calls, waiting);
+        calls->answering++;
+    }
+    pthread_cond_broadcast(&calls->changed);
+    return waiting;
+}
+
+static void stop_and_finish(struct mcp_calls *calls, const json_t *id, bool for_good)
+{
+    struct mcp_call *waiting;
+    do {
+        pthread_mutex_lock(&calls->mutex);
+        calls->stopping = calls->stopping || for_good;
+        waiting = stop_calls(calls, id);
+        pthread_mutex_unlock(&calls->mutex);
+        if (waiting)
+            finish_call(calls, waiting, NULL);
+    } while (waiting);
 }
 
 void mcp_calls_cancel(struct mcp_calls *calls, const json_t *id)
 {
-    struct mcp_call *waiting = NULL;
-    pthread_mutex_lock(&calls->mutex);
-    for (struct mcp_call *call = calls->first; call; call = call->next)
-        if (json_equal(call->id, id)) {
-            stop(calls, call);
-            if (!call->running)
-                waiting = call;
-            break;
-        }
-    if (waiting) { /* it never ran: it leaves here, and with it what stood in others' way */
-        unlink_call(calls, waiting);
-        calls->answering++;
-        pthread_cond_broadcast(&calls->changed);
-    }
-    pthread_mutex_unlock(&calls->mutex);
-    if (waiting)
-        finish(calls, waiting, NULL);
+    stop_and_finish(calls, id, false);
 }
 
 bool mcp_calls_wait(struct mcp_calls *calls, int64_t deadline_ms)
@@ -217,25 +232,7 @@ bool mcp_calls_wait(struct mcp_calls *calls, int64_t deadline_ms)
 
 void mcp_calls_stop(struct mcp_calls *calls)
 {
-    for (;;) {
-        struct mcp_call *waiting = NULL;
-        pthread_mutex_lock(&calls->mutex);
-        calls->stopping = true;
-        for (struct mcp_call *call = calls->first; call; call = call->next) {
-            stop(calls, call);
-            if (!call->running && !waiting)
-                waiting = call;
-        }
-        if (waiting) {
-            unlink_call(calls, waiting);
-            calls->answering++;
-        }
-        pthread_cond_broadcast(&calls->changed);
-        pthread_mutex_unlock(&calls->mutex);
-        if (!waiting)
-            return;
-        finish(calls, waiting, NULL);
-    }
+    stop_and_finish(calls, NULL, true);
 }
 
 void mcp_calls_free(struct mcp_calls *calls)

@@ -39,7 +39,7 @@ struct mcp_message mcp_message_read(const json_t *value)
     return message;
 }
 
-static json_t *copy_of_id(const json_t *id)
+static json_t *copy_id(const json_t *id)
 {
     return id ? json_incref((json_t *)id) : json_null();
 }
@@ -55,7 +55,7 @@ json_t *mcp_text(const char *text)
 
 json_t *mcp_answer(const json_t *id, json_t *result)
 {
-    return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", copy_of_id(id), "result", result);
+    return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", copy_id(id), "result", result);
 }
 
 json_t *mcp_error(const json_t *id, enum mcp_code code, const char *sentence, json_t *data)
@@ -63,5 +63,5 @@ json_t *mcp_error(const json_t *id, enum mcp_code code, const char *sentence, js
     json_t *error = json_pack("{s:i, s:o}", "code", (int)code, "message", mcp_text(sentence));
     if (data)
         json_object_set_new(error, "data", data);
-    return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", copy_of_id(id), "error", error);
+    return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", copy_id(id), "error", error);
 }

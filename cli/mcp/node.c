@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "config/client.h"
 #include "config/home.h"
-#include "protocol/lease.h"
+#include "session.h"
 
 enum { IDLE_MAX = 8 };
 
@@ -24,7 +24,7 @@ struct mcp_node {
     unsigned pairing; /* counts the pairings seen */
     char *lease;      /* the chosen one; NULL for none yet. Owned */
     char *ended;      /* see mcp_node_ended(). Owned */
-    struct mcp_view view;
+    struct mcp_scale scale;
 };
 
 struct mcp_node *mcp_node_new(const char *url, const char *lease)
@@ -68,19 +68,19 @@ void mcp_node_free(struct mcp_node *node)
 static void forget_lease(struct mcp_node *node)
 {
     free(TAKE(node->lease));
-    node->view = (struct mcp_view){0};
+    node->scale = (struct mcp_scale){0};
 }
 
-static bool same(const char *a, const char *b)
+static bool are_same(const char *a, const char *b)
 {
     return a && b && strcmp(a, b) == 0;
 }
 
 /* Takes over what is paired now; another node or token than before begins afresh. Called with the mutex held.
  */
-static void adopt(struct mcp_node *node, const char *url, const char *token)
+static void adopt_pairing(struct mcp_node *node, const char *url, const char *token)
 {
-    if (same(node->url, url) && same(node->token, token))
+    if (are_same(node->url, url) && are_same(node->token, token))
         return;
     drop_idle(node);
     forget_lease(node);
@@ -103,7 +103,7 @@ static struct client *take_client(struct mcp_node *node, struct mcp_stop *stop, 
         return NULL;
     }
     LOCK_SCOPE(&node->mutex);
-    adopt(node, node->url_option ? node->url_option : paired->url, paired->token);
+    adopt_pairing(node, node->url_option ? node->url_option : paired->url, paired->token);
     struct client *client =
         node->idle_count > 0 ? node->idle[--node->idle_count] : client_new(node->url, node->token);
     stop->client = client;
@@ -160,14 +160,14 @@ json_t *mcp_node_ask_json(struct mcp_node *node, struct mcp_stop *stop, struct c
 }
 
 /* The only live lease of this token. *Owned*. */
-static char *only_lease(struct mcp_node *node, struct mcp_stop *stop, struct mcp_fault *fault)
+static char *find_lease(struct mcp_node *node, struct mcp_stop *stop, struct mcp_fault *fault)
 {
     struct client_request request = {.method = "GET", .path = "/v1/leases", .timeout_ms = CLIENT_TIMEOUT_MS};
     CLEANUP_JSON json_t *leases = mcp_node_ask_json(node, stop, &request, fault);
     if (!leases)
         return NULL;
-    const char *id = json_string_value(json_object_get(json_array_get(leases, 0), "id"));
-    if (json_array_size(leases) == 1 && id && lease_id_valid(id))
+    const char *id = session_only_lease(leases);
+    if (id)
         return text_copy(id);
     mcp_fault_set(fault, !json_is_array(leases)        ? "connection_lost"
                          : json_array_size(leases) > 1 ? "several_leases"
@@ -184,7 +184,7 @@ char *mcp_node_lease(struct mcp_node *node, struct mcp_stop *stop, struct mcp_fa
     pthread_mutex_unlock(&node->mutex);
     if (chosen)
         return chosen;
-    CLEANUP_FREE char *found = only_lease(node, stop, fault);
+    CLEANUP_FREE char *found = find_lease(node, stop, fault);
     if (!found)
         return NULL;
     LOCK_SCOPE(&node->mutex);
@@ -214,7 +214,7 @@ void mcp_node_check_lease(struct mcp_node *node, struct mcp_stop *stop, const ch
         return;
     mcp_fault_set(fault, "lease_ended");
     LOCK_SCOPE(&node->mutex);
-    if (same(node->lease, lease) || node->lease_option)
+    if (are_same(node->lease, lease) || node->lease_option)
         forget_lease(node);
 }
 
@@ -240,14 +240,14 @@ void mcp_node_stop(struct mcp_node *node, struct mcp_stop *stop)
         client_wake(stop->client);
 }
 
-struct mcp_view mcp_node_view(struct mcp_node *node)
+struct mcp_scale mcp_node_scale(struct mcp_node *node)
 {
     LOCK_SCOPE(&node->mutex);
-    return node->view;
+    return node->scale;
 }
 
-void mcp_node_set_view(struct mcp_node *node, const struct mcp_view *view)
+void mcp_node_set_scale(struct mcp_node *node, const struct mcp_scale *scale)
 {
     LOCK_SCOPE(&node->mutex);
-    node->view = *view;
+    node->scale = *scale;
 }

@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "client.h"
 #include "mcp/fault.h"
-#include "mcp/view.h"
+#include "mcp/scale.h"
 
 struct mcp_node;
 
@@ -56,7 +56,7 @@ char *mcp_node_lease(struct mcp_node *node, struct mcp_stop *stop, struct mcp_fa
 
 /*
  * After a failed request about a lease: where the lease is not live any more, the fault says that instead,
- * and lease and view are forgotten.
+ * and lease and scale are forgotten.
  */
 void mcp_node_check_lease(struct mcp_node *node, struct mcp_stop *stop, const char *lease,
                           struct mcp_fault *fault);
@@ -71,8 +71,8 @@ char *mcp_node_ended(struct mcp_node *node);
 void mcp_node_stop(struct mcp_node *node, struct mcp_stop *stop);
 
 /* What was shown last; all zero before the first picture. */
-struct mcp_view mcp_node_view(struct mcp_node *node);
-void mcp_node_set_view(struct mcp_node *node, const struct mcp_view *view);
+struct mcp_scale mcp_node_scale(struct mcp_node *node);
+void mcp_node_set_scale(struct mcp_node *node, const struct mcp_scale *scale);
 
 void mcp_node_free(struct mcp_node *node);
 CLEANUP_DEFINE(mcp_node, struct mcp_node *, mcp_node_free);

@@ -1,30 +1,55 @@
 /*
- * JSON Schemas of the tools' arguments and results, made from the table of actions. Only keywords that mean
- * the same in draft 7 and 2020-12 are used: old revisions of MCP leave the dialect open.
+ * JSON Schemas of what tools take and answer, made from tables. Only keywords that mean the same in draft 7
+ * and 2020-12 are used: old revisions of MCP leave the dialect open.
  */
 #ifndef BERTHOS_CLI_MCP_SCHEMA_H
 #define BERTHOS_CLI_MCP_SCHEMA_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
+#include "base/member.h"
 #include "protocol/action.h"
 
-/* All of these give a new reference. */
+/* What a member of an answer is. */
+enum mcp_kind {
+    MCP_INTEGER,
+    MCP_NUMBER,
+    MCP_BOOLEAN,
+    MCP_STRING,
+    MCP_OBJECT,
+    MCP_SIZE,    /* {"width", "height"} */
+    MCP_REGION,  /* [x, y, width, height] */
+    MCP_CHANGED, /* the same, or where nothing of it is seen */
+    MCP_PICTURE, /* what berth_screenshot answers */
+};
 
-/* What berth_OP takes: the fields of the op, `screenshot` and, where it has coordinates, `frame`. */
-json_t *mcp_schema_op(const struct action_op *op);
+/* A member of what a tool answers as structured content. */
+struct mcp_member {
+    const char *name;
+    enum mcp_kind kind;
+    bool needed, nullable;
+    const char *help; /* a sentence without a period */
+};
 
-/* What berth_batch, berth_zoom and berth_screenshot take, and a tool without arguments. */
-json_t *mcp_schema_batch(void);
-json_t *mcp_schema_zoom(void);
-json_t *mcp_schema_screenshot(void);
-json_t *mcp_schema_nothing(void);
+/* A picture's members; more may follow. */
+#define MCP_PICTURE_MEMBERS                                                                                  \
+    {"width", MCP_INTEGER, true, false, "of the picture, pixels"},                                           \
+        {"height", MCP_INTEGER, true, false, "of the picture, pixels"},                                      \
+        {"frame", MCP_SIZE, true, false, "the size of the screen"},                                          \
+        {"scale", MCP_NUMBER, true, false, "pixels of the picture for one pixel of the screen"},             \
+    {                                                                                                        \
+        "still", MCP_BOOLEAN, false, false,                                                                  \
+            "false where the screen was still changing when the time for it was over"                        \
+    }
 
-/* What an action, a picture, a part of it, the status and the end answer as structured content. */
-json_t *mcp_schema_done(void);
-json_t *mcp_schema_picture(void);
-json_t *mcp_schema_part(void);
-json_t *mcp_schema_status(void);
-json_t *mcp_schema_receipt(void);
+/* The kind of a field that is an array of min..max actions, beside those of the table of actions. */
+enum { MCP_FIELD_ACTIONS = 100 };
+
+/* What a tool takes: its fields, and in the end these two. A new reference. */
+json_t *mcp_schema_arguments(const struct member *fields, size_t count, bool screenshot, bool frame);
+
+/* What a tool answers; members ended by one without a name. A new reference. */
+json_t *mcp_schema_result(const struct mcp_member *members);
 
 #endif

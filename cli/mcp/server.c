@@ -42,7 +42,7 @@ static void write_message(struct mcp_server *server, const json_t *message)
 }
 
 /* One answer less to wait for. Called with the mutex held. */
-static void batch_done(struct mcp_server *server, struct mcp_batch *batch)
+static void end_batch(struct mcp_server *server, struct mcp_batch *batch)
 {
     if (--batch->awaited > 0)
         return;
@@ -53,7 +53,7 @@ static void batch_done(struct mcp_server *server, struct mcp_batch *batch)
 }
 
 /* Sends an answer, at once or with its batch. A reference that is taken over. */
-static void reply(struct mcp_server *server, struct mcp_batch *batch, json_t *answer)
+static void send_reply(struct mcp_server *server, struct mcp_batch *batch, json_t *answer)
 {
     LOCK_SCOPE(&server->mutex);
     if (batch)
@@ -63,13 +63,13 @@ static void reply(struct mcp_server *server, struct mcp_batch *batch, json_t *an
     json_decref(answer);
 }
 
-static void reply_error(struct mcp_server *server, struct mcp_batch *batch, const json_t *id,
-                        enum mcp_code code, const char *sentence)
+static void send_error(struct mcp_server *server, struct mcp_batch *batch, const json_t *id,
+                       enum mcp_code code, const char *sentence)
 {
-    reply(server, batch, mcp_error(id, code, sentence, NULL));
+    send_reply(server, batch, mcp_error(id, code, sentence, NULL));
 }
 
-static json_t *server_info(const struct mcp_revision *revision)
+static json_t *describe_server(const struct mcp_revision *revision)
 {
     json_t *info = json_pack("{s:s, s:s}", "name", "berthos", "version", BERTHOS_VERSION);
     if (revision->structured)
@@ -81,7 +81,7 @@ static json_t *server_info(const struct mcp_revision *revision)
 }
 
 /* Adds what the revision wants in each result. */
-static json_t *dress(json_t *result, const struct mcp_revision *revision)
+static json_t *dress_result(json_t *result, const struct mcp_revision *revision)
 {
     if (!revision->stateless)
         return result;
@@ -90,12 +90,12 @@ static json_t *dress(json_t *result, const struct mcp_revision *revision)
         meta = json_object();
         json_object_set_new(result, "_meta", meta);
     }
-    json_object_set_new(meta, META_SERVER, server_info(revision));
+    json_object_set_new(meta, META_SERVER, describe_server(revision));
     json_object_set_new(result, "resultType", json_string("complete"));
     return result;
 }
 
-static json_t *cacheable(json_t *result, const struct mcp_revision *revision)
+static json_t *allow_caching(json_t *result, const struct mcp_revision *revision)
 {
     if (revision->stateless) {
         json_object_set_new(result, "ttlMs", json_integer(LIST_TTL_MS));
@@ -112,26 +112,26 @@ struct exchange {
     const struct mcp_revision *revision; /* NULL where nothing has been agreed on */
 };
 
-static void answer(const struct exchange *exchange, json_t *result)
+static void answer_request(const struct exchange *exchange, json_t *result)
 {
-    reply(exchange->server, exchange->batch,
-          mcp_answer(exchange->message->id, dress(result, exchange->revision)));
+    send_reply(exchange->server, exchange->batch,
+               mcp_answer(exchange->message->id, dress_result(result, exchange->revision)));
 }
 
-static void refuse(const struct exchange *exchange, enum mcp_code code, const char *sentence)
+static void refuse_request(const struct exchange *exchange, enum mcp_code code, const char *sentence)
 {
-    reply_error(exchange->server, exchange->batch, exchange->message->id, code, sentence);
+    send_error(exchange->server, exchange->batch, exchange->message->id, code, sentence);
 }
 
-static void initialize(const struct exchange *exchange)
+static void serve_initialize(const struct exchange *exchange)
 {
     const char *asked = json_string_value(json_object_get(exchange->message->params, "protocolVersion"));
     if (exchange->batch) {
-        refuse(exchange, MCP_INVALID_REQUEST, "initialize does not come in a batch");
+        refuse_request(exchange, MCP_INVALID_REQUEST, "initialize does not come in a batch");
         return;
     }
     if (!asked) {
-        refuse(exchange, MCP_INVALID_PARAMS, "initialize needs the string \"protocolVersion\"");
+        refuse_request(exchange, MCP_INVALID_PARAMS, "initialize needs the string \"protocolVersion\"");
         return;
     }
     const struct mcp_revision *revision = mcp_revision_find(asked);
@@ -140,51 +140,52 @@ static void initialize(const struct exchange *exchange)
     exchange->server->session = revision;
     json_t *result =
         json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", revision->name, "capabilities", "tools",
-                  "serverInfo", server_info(revision), "instructions", mcp_tools_instructions());
-    reply(exchange->server, NULL, mcp_answer(exchange->message->id, result));
+                  "serverInfo", describe_server(revision), "instructions", mcp_tools_instructions());
+    send_reply(exchange->server, NULL, mcp_answer(exchange->message->id, result));
 }
 
-static void ping(const struct exchange *exchange)
+static void serve_ping(const struct exchange *exchange)
 {
-    answer(exchange, json_object());
+    answer_request(exchange, json_object());
 }
 
-static void discover(const struct exchange *exchange)
+static void serve_discover(const struct exchange *exchange)
 {
     json_t *result = json_pack("{s:o, s:{s:{}}, s:s}", "supportedVersions", mcp_revision_names(),
                                "capabilities", "tools", "instructions", mcp_tools_instructions());
-    answer(exchange, cacheable(result, exchange->revision));
+    answer_request(exchange, allow_caching(result, exchange->revision));
 }
 
-static void list_tools(const struct exchange *exchange)
+static void serve_list(const struct exchange *exchange)
 {
     const json_t *cursor = json_object_get(exchange->message->params, "cursor");
     if (cursor && !json_is_null(cursor)) {
-        refuse(exchange, MCP_INVALID_PARAMS, "there is one page of tools, and so no cursor");
+        refuse_request(exchange, MCP_INVALID_PARAMS, "there is one page of tools, and so no cursor");
         return;
     }
-    answer(exchange, cacheable(mcp_tools_list(exchange->revision), exchange->revision));
+    answer_request(exchange, allow_caching(mcp_tools_list(exchange->revision), exchange->revision));
 }
 
-static void call_tool(const struct exchange *exchange)
+static void serve_call(const struct exchange *exchange)
 {
     const json_t *params = exchange->message->params;
     struct mcp_server *server = exchange->server;
     const char *name = json_string_value(json_object_get(params, "name"));
     json_t *arguments = json_object_get(params, "arguments");
     json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
-    const struct mcp_tool *tool = name ? mcp_tool_find(name) : NULL;
+    const struct mcp_tool *tool = name ? mcp_tools_find(name) : NULL;
     if (!tool) {
         CLEANUP_FREE char *sentence = name ? text_format("Unknown tool: %.64s", name) : NULL;
-        refuse(exchange, MCP_INVALID_PARAMS, sentence ? sentence : "tools/call needs the string \"name\"");
+        refuse_request(exchange, MCP_INVALID_PARAMS,
+                       sentence ? sentence : "tools/call needs the string \"name\"");
         return;
     }
     if (arguments && !json_is_object(arguments) && !json_is_null(arguments)) {
-        refuse(exchange, MCP_INVALID_PARAMS, "\"arguments\" must be an object");
+        refuse_request(exchange, MCP_INVALID_PARAMS, "\"arguments\" must be an object");
         return;
     }
     if (mcp_calls_has(server->calls, exchange->message->id)) {
-        refuse(exchange, MCP_INVALID_REQUEST, "a call with this id is still under way");
+        refuse_request(exchange, MCP_INVALID_REQUEST, "a call with this id is still under way");
         return;
     }
     struct mcp_call *call = calloc(1, sizeof *call);
@@ -205,7 +206,7 @@ static void call_tool(const struct exchange *exchange)
         return;
     struct mcp_fault fault = MCP_FAULT_INIT;
     mcp_fault_set(&fault, "too_many");
-    answer(exchange, mcp_fault_result(&fault));
+    answer_request(exchange, mcp_fault_result(&fault));
     if (call->batch) {
         LOCK_SCOPE(&server->mutex);
         call->batch->awaited--; /* not the last: the array itself is still being read */
@@ -219,13 +220,13 @@ static const struct {
     bool initialized, stateless;
     void (*serve)(const struct exchange *exchange);
 } methods[] = {
-    {"ping", true, false, ping},
-    {"server/discover", false, true, discover},
-    {"tools/list", true, true, list_tools},
-    {"tools/call", true, true, call_tool},
+    {"ping", true, false, serve_ping},
+    {"server/discover", false, true, serve_discover},
+    {"tools/list", true, true, serve_list},
+    {"tools/call", true, true, serve_call},
 };
 
-static void serve(const struct exchange *exchange)
+static void serve_method(const struct exchange *exchange)
 {
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
         if (strcmp(methods[i].method, exchange->message->method) == 0 &&
@@ -234,7 +235,7 @@ static void serve(const struct exchange *exchange)
             return;
         }
     CLEANUP_FREE char *sentence = text_format("Method not found: %.64s", exchange->message->method);
-    refuse(exchange, MCP_METHOD_NOT_FOUND, sentence);
+    refuse_request(exchange, MCP_METHOD_NOT_FOUND, sentence);
 }
 
 /* A request that says of which revision it is. */
@@ -242,27 +243,27 @@ static void serve_stateless(struct exchange *exchange, const json_t *meta)
 {
     const char *name = json_string_value(json_object_get(meta, META_VERSION));
     if (!name) {
-        refuse(exchange, MCP_INVALID_PARAMS, "_meta needs the string \"" META_VERSION "\"");
+        refuse_request(exchange, MCP_INVALID_PARAMS, "_meta needs the string \"" META_VERSION "\"");
         return;
     }
     const struct mcp_revision *revision = mcp_revision_find(name);
     if (!revision || !revision->stateless) {
         json_t *data = json_pack("{s:o, s:s}", "supported", mcp_revision_names(), "requested", name);
-        reply(
+        send_reply(
             exchange->server, exchange->batch,
             mcp_error(exchange->message->id, MCP_UNSUPPORTED_VERSION, "Unsupported protocol version", data));
         return;
     }
     if (exchange->batch) {
-        refuse(exchange, MCP_INVALID_REQUEST, "this revision of the protocol has no batches");
+        refuse_request(exchange, MCP_INVALID_REQUEST, "this revision of the protocol has no batches");
         return;
     }
     if (!json_is_object(json_object_get(meta, META_CAPABILITIES))) {
-        refuse(exchange, MCP_INVALID_PARAMS, "_meta needs the object \"" META_CAPABILITIES "\"");
+        refuse_request(exchange, MCP_INVALID_PARAMS, "_meta needs the object \"" META_CAPABILITIES "\"");
         return;
     }
     exchange->revision = revision;
-    serve(exchange);
+    serve_method(exchange);
 }
 
 static void serve_request(struct mcp_server *server, struct mcp_batch *batch,
@@ -275,15 +276,16 @@ static void serve_request(struct mcp_server *server, struct mcp_batch *batch,
     if (json_object_get(meta, META_VERSION) || json_object_get(meta, META_CAPABILITIES)) {
         serve_stateless(&exchange, meta);
     } else if (strcmp(message->method, "initialize") == 0) {
-        initialize(&exchange);
+        serve_initialize(&exchange);
     } else if (exchange.revision) {
-        serve(&exchange);
+        serve_method(&exchange);
     } else if (strcmp(message->method, "ping") == 0) { /* may come before initialize */
         exchange.revision = &none;
-        ping(&exchange);
+        serve_ping(&exchange);
     } else {
-        refuse(&exchange, MCP_INVALID_PARAMS,
-               "no initialize came before, and _meta lacks \"" META_VERSION "\": one of them is needed");
+        refuse_request(&exchange, MCP_INVALID_PARAMS,
+                       "no initialize came before, and _meta lacks \"" META_VERSION
+                       "\": one of them is needed");
     }
 }
 
@@ -307,7 +309,7 @@ static void take_message(struct mcp_server *server, struct mcp_batch *batch, con
     case MCP_RESPONSE: /* we ask for nothing */
         break;
     case MCP_INVALID:
-        reply_error(server, batch, message.id, MCP_INVALID_REQUEST, message.fault);
+        send_error(server, batch, message.id, MCP_INVALID_REQUEST, message.fault);
         break;
     }
 }
@@ -315,11 +317,11 @@ static void take_message(struct mcp_server *server, struct mcp_batch *batch, con
 static void take_batch(struct mcp_server *server, const json_t *array)
 {
     if (!server->session || !server->session->batches) {
-        reply_error(server, NULL, NULL, MCP_INVALID_REQUEST, "this revision of the protocol has no batches");
+        send_error(server, NULL, NULL, MCP_INVALID_REQUEST, "this revision of the protocol has no batches");
         return;
     }
     if (json_array_size(array) == 0) {
-        reply_error(server, NULL, NULL, MCP_INVALID_REQUEST, "a batch has at least one message");
+        send_error(server, NULL, NULL, MCP_INVALID_REQUEST, "a batch has at least one message");
         return;
     }
     struct mcp_batch *batch = calloc(1, sizeof *batch);
@@ -330,7 +332,7 @@ static void take_batch(struct mcp_server *server, const json_t *array)
     for (size_t i = 0; i < json_array_size(array); i++)
         take_message(server, batch, json_array_get(array, i));
     LOCK_SCOPE(&server->mutex);
-    batch_done(server, batch);
+    end_batch(server, batch);
 }
 
 void mcp_server_line(struct mcp_server *server, const char *line, size_t size)
@@ -343,7 +345,7 @@ void mcp_server_line(struct mcp_server *server, const char *line, size_t size)
     /* Any value is JSON; that a number is no message is another fault than to be no JSON. */
     CLEANUP_JSON json_t *value = json_loadb(line, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, NULL);
     if (!value)
-        reply_error(server, NULL, NULL, MCP_PARSE_ERROR, "a line is one JSON value, and this is none");
+        send_error(server, NULL, NULL, MCP_PARSE_ERROR, "a line is one JSON value, and this is none");
     else if (json_is_array(value))
         take_batch(server, value);
     else
@@ -352,7 +354,7 @@ void mcp_server_line(struct mcp_server *server, const char *line, size_t size)
 
 void mcp_server_long_line(struct mcp_server *server)
 {
-    reply_error(server, NULL, NULL, MCP_INVALID_REQUEST, "a line is at most 1 MiB; this one was dropped");
+    send_error(server, NULL, NULL, MCP_INVALID_REQUEST, "a line is at most 1 MiB; this one was dropped");
 }
 
 /* A call is done; `result` is NULL where it was cancelled. */
@@ -360,10 +362,10 @@ static void call_done(void *context, struct mcp_call *call, json_t *result)
 {
     struct mcp_server *server = context;
     if (result)
-        reply(server, call->batch, mcp_answer(call->id, dress(result, call->revision)));
+        send_reply(server, call->batch, mcp_answer(call->id, dress_result(result, call->revision)));
     if (call->batch) {
         LOCK_SCOPE(&server->mutex);
-        batch_done(server, call->batch);
+        end_batch(server, call->batch);
     }
 }
 

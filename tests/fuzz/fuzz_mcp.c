@@ -65,15 +65,15 @@ static int say(void *context, const struct client_request *request, struct clien
         return error_set(err, ERROR_INTERNAL, "%.*s", (int)(input->size < 2000 ? input->size : 2000),
                          input->text);
     }
+    for (struct client_header *header = request->headers; header && header->name; header++)
+        snprintf(header->value, sizeof header->value, "%u", sum / 8 % 3000);
     size_t offset = input->size ? sum % input->size : 0;
     const char *from = sum % 4 == 1 ? input->text + offset : documents[sum / 4 % 3];
     size_t length = sum % 4 == 1 ? input->size - offset : strlen(from);
-    *answer = (struct client_answer){
-        .status = 200,
-        .type = text_copy("application/json"),
-        .headers = text_copy("HTTP/1.1 200 OK\r\nX-Frame-Width: 1280\r\nX-Frame-Height: 800\r\n"),
-        .data = malloc(length + 1),
-        .size = length};
+    *answer = (struct client_answer){.status = 200,
+                                     .type = text_copy(sum / 4 % 2 ? "application/json" : "image/png"),
+                                     .data = malloc(length + 1),
+                                     .size = length};
     if (!answer->data)
         abort();
     memcpy(answer->data, from, length);

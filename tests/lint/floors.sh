@@ -4,7 +4,7 @@
 # folder the order is that of its CMakeLists.txt: order.py.
 # Usage: floors.sh SOURCE_DIR [FOLDER...]    the insides of these, as "lease" or "cli" (default: the list)
 set -eu
-conforms=""
+conforms="cli"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 shift

@@ -3,7 +3,7 @@
 
 The folder's CMakeLists.txt lists its files one a line, lowest floor first, those that are only a header as x.h. A file
 (x.c with its x.h) includes only headers of its own folder whose files stand before it. Each x.c has its x.h, which
-declares what x.c defines and nothing else; of cli/, a file that defines a command of the table needs none.
+declares what x.c defines and nothing else; of cli/, a file that defines a command or a tool of a table needs none.
 
 By hand: order.py SOURCE_DIR FOLDER..., as "lease" or "cli". Prints a line for each fault.
 """
@@ -16,7 +16,7 @@ from declarations import declarations
 
 ENTRY = re.compile(r"^ +([a-z0-9_/]+)\.(c|cpp|h)\)?$")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
-COMMAND = re.compile(r"^const struct command command_\w+ =", re.M)
+ROW = re.compile(r"^const struct (?:command command|mcp_tool mcp_tool)_\w+ =", re.M)
 
 faults = []
 
@@ -107,7 +107,7 @@ def check_source(folder: str, name: str, files: list[str]) -> None:
     if name == "main.c" or re.sub(r"\.(c|cpp)$", ".h", name) in files:
         return
     with open(f"{folder}/{name}", encoding="utf-8") as file:
-        if folder != "cli" or not COMMAND.search(file.read()):
+        if folder != "cli" or not ROW.search(file.read()):
             fault(f"{folder}/{name}", "has no header of its own")
 
 

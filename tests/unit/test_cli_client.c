@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 
 #include "base/clock.h"
+#include "base/document.h"
 #include "base/text.h"
 #include "client.h"
 
@@ -124,6 +125,26 @@ static void test_a_document_and_what_is_sent(void **state)
     json_decref(body);
 }
 
+static void test_headers_that_are_asked_for(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct client_header headers[] = {
+        {"X-Frame-Width", ""}, {"X-Missing", "old"}, {"X-Long", ""}, {NULL, ""}};
+    struct client_request request = get;
+    request.headers = headers;
+    struct server *server =
+        server_start("HTTP/1.1 200 OK\r\nx-frame-width:  1280 \r\nX-Long: 0123456789012345678901234\r\n"
+                     "Connection: close\r\n\r\n{}");
+    server_run(server);
+    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL);
+    CLEANUP_JSON json_t *document = client_ask(client, &request, &err);
+    assert_non_null(document);
+    assert_string_equal(headers[0].value, "1280");
+    assert_string_equal(headers[1].value, "");
+    assert_string_equal(headers[2].value, "");
+}
+
 static void test_refusals(void **state)
 {
     (void)state;
@@ -231,6 +252,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         UNIT_TEST(test_a_document_and_what_is_sent),
+        UNIT_TEST(test_headers_that_are_asked_for),
         UNIT_TEST(test_refusals),
         UNIT_TEST(test_what_is_no_node),
         UNIT_TEST(test_redirects_are_not_followed),

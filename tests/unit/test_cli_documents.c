@@ -7,7 +7,6 @@
 #include "doctor_table.h"
 #include "documents.h"
 #include "protocol/lease.h"
-#include "wait_line.h"
 
 static json_t *parsed(const char *text)
 {
@@ -21,7 +20,7 @@ static json_t *parsed(const char *text)
 static void phase_is(const char *text, const char *phase)
 {
     CLEANUP_JSON json_t *node = parsed(text);
-    assert_string_equal(wait_line_phase(node), phase);
+    assert_string_equal(documents_phase(node), phase);
 }
 
 static void test_phase(void **state)

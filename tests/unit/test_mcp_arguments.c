@@ -6,7 +6,7 @@
 #include "base/document.h"
 #include "mcp/arguments.h"
 
-static const struct mcp_view unknown;
+static const struct mcp_scale unknown;
 
 static json_t *parse(const char *text)
 {
@@ -17,8 +17,8 @@ static json_t *parse(const char *text)
     return value;
 }
 
-/* One action, seen through a view. */
-static void gives_through(const struct mcp_view *view, const char *op, const char *arguments,
+/* One action, seen through a scale. */
+static void gives_through(const struct mcp_scale *scale, const char *op, const char *arguments,
                           const char *expected)
 {
     struct error err = ERROR_INIT;
@@ -26,7 +26,7 @@ static void gives_through(const struct mcp_view *view, const char *op, const cha
     CLEANUP_JSON json_t *given = parse(arguments);
     CLEANUP_JSON json_t *wanted = parse(expected);
     json_object_set_new(wanted, "op", json_string(op));
-    CLEANUP_JSON json_t *action = mcp_arguments_action(action_find(op), given, view, &asked, &err);
+    CLEANUP_JSON json_t *action = mcp_arguments_action(action_find(op), given, scale, &asked, &err);
     if (!action)
         fail_msg("%s %s: %s", op, arguments, err.text);
     if (!json_equal(action, wanted))
@@ -38,13 +38,13 @@ static void gives(const char *op, const char *arguments, const char *expected)
     gives_through(&unknown, op, arguments, expected);
 }
 
-static void refuses_through(const struct mcp_view *view, const char *op, const char *arguments,
+static void refuses_through(const struct mcp_scale *scale, const char *op, const char *arguments,
                             const char *says)
 {
     struct error err = ERROR_INIT;
     struct mcp_asked asked;
     CLEANUP_JSON json_t *given = parse(arguments);
-    CLEANUP_JSON json_t *action = mcp_arguments_action(action_find(op), given, view, &asked, &err);
+    CLEANUP_JSON json_t *action = mcp_arguments_action(action_find(op), given, scale, &asked, &err);
     if (action)
         fail_msg("%s takes %s", op, arguments);
     assert_int_equal(err.code, ERROR_BAD_REQUEST);
@@ -141,7 +141,7 @@ static void what_cannot_be_typed_is_left_to_the_node(void **state)
 static void coordinates_are_those_of_the_picture(void **state)
 {
     (void)state;
-    struct mcp_view half = {
+    struct mcp_scale half = {
         .frame_width = 2000, .frame_height = 1000, .picture_width = 1000, .picture_height = 500};
     gives_through(&half, "click", "{\"x\": 0, \"y\": 499}", "{\"x\": 1, \"y\": 999}");
     gives_through(&half, "drag", "{\"path\": [[0, 0], [999, 499]]}", "{\"path\": [[1, 1], [1999, 999]]}");
@@ -205,7 +205,7 @@ static void regions_to_zoom_into(void **state)
     struct error err = ERROR_INIT;
     struct mcp_asked asked;
     struct mcp_box given, box;
-    struct mcp_view half = {
+    struct mcp_scale half = {
         .frame_width = 2000, .frame_height = 1000, .picture_width = 1000, .picture_height = 500};
     CLEANUP_JSON json_t *good = parse("{\"region\": [10, 20.0, 30, 40]}");
     assert_int_equal(mcp_arguments_region(good, &half, &asked, &given, &box, &err), 0);

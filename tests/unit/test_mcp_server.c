@@ -39,6 +39,8 @@ struct answer {
     const char *word; /* of a refusal; NULL to answer with `data` */
     enum error_code code;
     const char *data;
+    const char *type;       /* NULL for JSON */
+    const char *headers[5]; /* what is said to those that are asked for, in their order; NULL for nothing */
     char path[256], body[512]; /* of the last request */
 };
 
@@ -53,9 +55,11 @@ static int say(void *context, const struct client_request *request, struct clien
         snprintf(request->refusal, CLIENT_WORD_SIZE, "%s", said->word);
         return error_set(err, said->code, "secret /path");
     }
+    for (size_t i = 0; request->headers && request->headers[i].name; i++)
+        snprintf(request->headers[i].value, sizeof request->headers[i].value, "%s",
+                 said->headers[i] ? said->headers[i] : "");
     *answer = (struct client_answer){.status = 200,
-                                     .type = text_copy("application/json"),
-                                     .headers = text_copy(""),
+                                     .type = text_copy(said->type ? said->type : "application/json"),
                                      .data = text_copy(said->data),
                                      .size = strlen(said->data)};
     return 0;
@@ -176,42 +180,39 @@ static void answers_that_are_no_documents_of_ours(void **state)
     }
 }
 
-static void pictures_tell_their_size(void **state)
+/* The size of a picture is what its headers say, in the order picture, screen, stillness; none is guessed. */
+static void a_picture_is_what_its_headers_say(void **state)
 {
     (void)state;
-    int32_t width = 0, height = 0;
-    static const char png[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x05\0\0\0\x03\x20";
-    static const char jpeg[] = "\xff\xd8\xff\xe0\0\x04\0\0\xff\xc0\0\x11\x08\x03\x20\x05\0\x03\0";
-    assert_string_equal(mcp_picture_size(png, sizeof png - 1, &width, &height), "image/png");
-    assert_int_equal(width * 10000 + height, 12800800);
-    width = height = 0;
-    assert_string_equal(mcp_picture_size(jpeg, sizeof jpeg - 1, &width, &height), "image/jpeg");
-    assert_int_equal(width * 10000 + height, 12800800);
-    for (size_t size = 0; size < sizeof png - 1; size++)
-        assert_null(mcp_picture_size(png, size, &width, &height));
-    for (size_t size = 0; size < 17; size++)
-        assert_null(mcp_picture_size(jpeg, size, &width, &height));
-    static const char endless[] = "\xff\xd8\xff\xe0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
-    assert_null(mcp_picture_size(endless, sizeof endless - 1, &width, &height));
-}
+    struct answer node = {
+        .data = "picture", .type = "image/jpeg", .headers = {"640", "400", "1280", "800", "false"}};
+    CLEANUP_JSON json_t *answer = ask(&node, CALL("berth_screenshot", "{}"));
+    const json_t *result = json_object_get(answer, "result");
+    const json_t *image = json_array_get(json_object_get(result, "content"), 0);
+    CLEANUP_FREE char *said = document_text(json_object_get(result, "structuredContent"));
+    assert_string_equal(said, "{\"width\":640,\"height\":400,\"frame\":{\"width\":1280,\"height\":800},"
+                              "\"scale\":0.5,\"still\":false}");
+    assert_string_equal(json_string_value(json_object_get(image, "mimeType")), "image/jpeg");
+    assert_string_equal(json_string_value(json_object_get(image, "data")), "cGljdHVyZQ==");
 
-/* RFC 4648 section 10 */
-static void base64_of_its_specification(void **state)
-{
-    (void)state;
-    static const char *const rows[][2] = {{"", ""},
-                                          {"f", "Zg=="},
-                                          {"fo", "Zm8="},
-                                          {"foo", "Zm9v"},
-                                          {"foob", "Zm9vYg=="},
-                                          {"fooba", "Zm9vYmE="},
-                                          {"foobar", "Zm9vYmFy"}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        CLEANUP_FREE char *text = mcp_picture_base64(rows[i][0], strlen(rows[i][0]));
-        assert_string_equal(text, rows[i][1]);
+    static const struct answer wrong[] = {
+        {.data = "x", .type = "image/png", .headers = {"640", NULL, "1280", "800"}},
+        {.data = "x", .type = "image/png", .headers = {"640", "0", "1280", "800"}},
+        {.data = "x", .type = "image/png", .headers = {"640", "400", "1280", "32768"}},
+        {.data = "x", .type = "image/png", .headers = {"640", "400", "-1", "800"}},
+        {.data = "x", .type = "image/png", .headers = {"640 ", "400", "1280", "800"}},
+        {.data = "x", .type = "image/gif", .headers = {"640", "400", "1280", "800"}},
+        {.data = "x", .headers = {"640", "400", "1280", "800"}},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct answer other = wrong[i];
+        CLEANUP_JSON json_t *refused = ask(&other, CALL("berth_screenshot", "{}"));
+        const json_t *fault = json_object_get(refused, "result");
+        assert_true(json_is_true(json_object_get(fault, "isError")));
+        assert_string_equal(
+            json_string_value(json_object_get(json_object_get(fault, "_meta"), "dev.berthos/code")),
+            "connection_lost");
     }
-    CLEANUP_FREE char *high = mcp_picture_base64("\xff\xfe\xfd", 3);
-    assert_string_equal(high, "//79");
 }
 
 /* Lines of every length around the limit, in pieces of every size. */
@@ -297,8 +298,7 @@ int main(void)
         cmocka_unit_test(what_is_sent_and_what_is_said),
         cmocka_unit_test(nothing_of_a_fault_is_passed_on),
         cmocka_unit_test(answers_that_are_no_documents_of_ours),
-        cmocka_unit_test(pictures_tell_their_size),
-        cmocka_unit_test(base64_of_its_specification),
+        cmocka_unit_test(a_picture_is_what_its_headers_say),
         cmocka_unit_test(lines_around_the_limit),
         cmocka_unit_test(docs_have_every_code_and_every_tool),
     };

@@ -270,6 +270,22 @@ static void documented(const char *manual, const char *word)
         fail_msg("docs/MCP.md does not have %s", quoted);
 }
 
+/* What a tool that is no op takes stands in its row: `name`, or `name?` where it may be left out. */
+static void fields_are_documented(const char *manual, const struct mcp_tool *tool)
+{
+    CLEANUP_FREE char *start = text_format("\n| `%s` | ", tool->name);
+    const char *row = strstr(manual, start);
+    if (!row)
+        fail_msg("docs/MCP.md has no row of its own for %s", tool->name);
+    CLEANUP_FREE char *line = text_format("%.*s", (int)strcspn(row + 1, "\n"), row + 1);
+    for (size_t i = 0; i < tool->field_count; i++) {
+        CLEANUP_FREE char *cell =
+            text_format("`%s%s`", tool->fields[i].name, tool->fields[i].optional ? "?" : "");
+        if (!strstr(line, cell))
+            fail_msg("docs/MCP.md does not have %s in: %s", cell, line);
+    }
+}
+
 /* The table of fault.c, and the tools. */
 static void docs_have_every_code_and_every_tool(void **state)
 {
@@ -287,7 +303,12 @@ static void docs_have_every_code_and_every_tool(void **state)
     size_t i;
     json_t *tool;
     json_array_foreach(json_object_get(list, "tools"), i, tool)
-        documented(manual, json_string_value(json_object_get(tool, "name")));
+    {
+        const char *name = json_string_value(json_object_get(tool, "name"));
+        documented(manual, name);
+        if (!mcp_tools_find(name)->op)
+            fields_are_documented(manual, mcp_tools_find(name));
+    }
 }
 
 int main(void)

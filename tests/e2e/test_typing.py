@@ -4,7 +4,6 @@ a terminal by the bytes that its program read."""
 import os
 import threading
 import time
-import unittest
 
 import berthos_desktop as desktop
 import berthos_live as live

@@ -266,14 +266,16 @@ class Cutting:
         self.addCleanup(relay.close)
         page = self.open(self.link(port=relay.port))
         held = ("Control", "Shift", "Alt", "a")
+        lines = lambda: sum(url.startswith("ws:") for url in page.log["requests"])
         for turn in range(50):
+            before = lines()
             self.guest.reset()
             page.focus("#screen canvas")
             page.keyboard.down(held[turn % len(held)])
             if turn % 5 == 0:
                 page.mouse.move(*self.at(page, 100 + turn, 100))
                 page.mouse.down()
-            live.wait_for("the key is down", lambda: not self.nothing_down(), 10, 0.05)
+            live.wait_for("the key is down", lambda: not self.nothing_down(), 20, 0.05)
             relay.cut()
             try:
                 live.wait_for("nothing is down after cut %d" % turn, self.nothing_down, 10, 0.05)
@@ -283,6 +285,8 @@ class Cutting:
             page.keyboard.up(held[turn % len(held)])
             if turn % 5 == 0:
                 page.mouse.up()
+            # until it has noticed the cut the page says that it is connected, and a key would go into the old line
+            live.wait_for("the page has opened another line", lambda: lines() > before, 60)
             page.until("%s === 'connected' && %s" % (STATE, CANVAS), 30)
         self.guest.reset()
         self.act({"op": "type", "text": "abc"})

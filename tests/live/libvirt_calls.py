@@ -9,14 +9,13 @@ import threading
 SKIPAUTH = 1  # VIR_DOMAIN_OPEN_GRAPHICS_SKIPAUTH
 
 _lock = threading.Lock()
-_library = _qemu = _connection = None
+_library, _qemu = ctypes.CDLL("libvirt.so.0"), ctypes.CDLL("libvirt-qemu.so.0")
+_connection = None
 
 
-def _load():
-    """The libraries, with the types of what is called: pointers are not ints."""
-    global _library, _qemu
+def _declare():
+    """The types of what is called: pointers are not ints."""
     pointer, text, number = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint
-    _library, _qemu = ctypes.CDLL("libvirt.so.0"), ctypes.CDLL("libvirt-qemu.so.0")
     for function, result, *arguments in (
             (_library.virConnectOpen, pointer, text), (_library.virConnectIsAlive, ctypes.c_int, pointer),
             (_library.virConnectClose, ctypes.c_int, pointer),
@@ -28,8 +27,11 @@ def _load():
             (_qemu.virDomainQemuAgentCommand, pointer, pointer, text, ctypes.c_int, number)):
         function.restype, function.argtypes = result, arguments
     # what fails is an exception here, and nothing on stderr
-    _load.quiet = ctypes.CFUNCTYPE(None, pointer, pointer)(lambda data, error: None)
-    _library.virSetErrorFunc(None, _load.quiet)
+    _declare.quiet = ctypes.CFUNCTYPE(None, pointer, pointer)(lambda data, error: None)
+    _library.virSetErrorFunc(None, _declare.quiet)
+
+
+_declare()
 
 
 def _fail(what):
@@ -40,8 +42,6 @@ def _connected():
     """A connection to qemu:///system, another one when libvirtd has been started again."""
     global _connection
     with _lock:
-        if _library is None:
-            _load()
         if _connection and _library.virConnectIsAlive(_connection) != 1:
             _library.virConnectClose(_connection)
             _connection = None

@@ -377,7 +377,8 @@ class Viewers(InputTest):
             live.wait_for("the key is down", lambda: self.guest.keys()[-1] == (live.KEY_LEFTSHIFT, 1), 20)
             down = len(self.guest.keys())
             time.sleep(1)
-            self.assertEqual(len(self.guest.keys()), down)
+            more, over = self.guest.keys()[down:], select.select([connection.sock], [], [], 0)[0]
+            self.assertIn(more, [[], [(live.KEY_LEFTSHIFT, 0)]] if over else [[]])
             self.assertEqual(connection.getresponse().status, 200)
         finally:
             stop.set()
@@ -393,7 +394,8 @@ class SilentAgent(InputTest):
         """A guest that proves nothing: an answer within bounds, and the count in it is what has arrived."""
         text = mixed(500, 17)
         begun = time.monotonic()
-        self.guest.ctl("agent", "stall", 25)
+        # no answer is waited for, which may come when the agent is back
+        live.agent(self.node.domain(), "guest-exec", path=self.guest.CONTROL, arg=["agent", "stall", "25"])
         time.sleep(1)
         error = self.refused(503, "guest_failed", {"op": "type", "text": text, "via": "keys"})
         self.assertLess(time.monotonic() - begun, 25)  # it does not wait until the agent is back

@@ -7,6 +7,7 @@
 #include "doctor/capacity.h"
 #include "doctor/own.h"
 #include "doctor/probe.h"
+#include "guest/hypervisor_facts.h"
 #include "image/overlay.h"
 
 enum { LIBVIRT_TIMEOUT_MS = 10000 };

@@ -7,6 +7,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
+#include "guest/guest.h"
+#include "guest/spec.h"
 
 int64_t own_process_mib(const struct probe_roots *roots, pid_t pid)
 {

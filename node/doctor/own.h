@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "doctor/facts.h"
 #include "doctor/probe.h"
-#include "guest/guest.h"
+#include "guest/owned.h"
 
 struct own_guests {
     int64_t leases, parked; /* how many are a lease's, and how many wait for one */

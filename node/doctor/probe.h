@@ -11,6 +11,7 @@
 
 #include "doctor/doctor.h"
 #include "doctor/facts.h"
+#include "guest/hypervisor_facts.h"
 #include "image/image.h"
 
 /* Where the kernel's files are. Tests set folders of their own; everything else uses probe_roots_host. */

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "doctor/probe.h"
 #include "guest/guest.h"
+#include "guest/start.h"
 
 enum { START_TIMEOUT_MS = 15000, DESTROY_TIMEOUT_MS = 15000, SOCKETS_MAX = 256 };
 

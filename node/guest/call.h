@@ -1,5 +1,5 @@
 /*
- * One call into libvirt with a deadline; see hypervisor.h. Private to guest/.
+ * One call into libvirt with a deadline; connection.h says how. Private to guest/.
  *
  * A call's state lives on the heap and is shared by the caller and the worker: whoever lets go of it last
  * clears it, so a worker that comes back after its caller gave up writes into memory that is still there.
@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "guest/handle.h"
-#include "guest/hypervisor.h"
 
 /* Zeroed state of `size` bytes; `clear` (may be NULL) frees what is inside. Never NULL. */
 void *call_new(size_t size, void (*clear)(void *state));
@@ -35,21 +35,17 @@ typedef int call_work(virConnectPtr connection, void *state, struct error *err);
  * is settled; or -1 with ERROR_HYPERVISOR when it was late or libvirt could not be reached, then the state
  * must not be read any more, only released. what: the words for the error, "start the domain".
  */
-int hypervisor_call(struct hypervisor *hypervisor, const char *what, call_work *work, void *state,
+int call_hypervisor(struct hypervisor *hypervisor, const char *what, call_work *work, void *state,
                     int64_t timeout_ms, struct error *err);
 
 /* On a worker: whether the caller has given up waiting. */
 bool call_abandoned(const void *state);
 
-/* Sets ERROR_HYPERVISOR or `code` from libvirt's last error of this thread. Returns -1. */
-int call_libvirt_error(enum error_code code, struct error *err, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
 /* Runs on a worker thread, on the domain of a guest's run, which is borrowed. */
 typedef int call_guest_work(virDomainPtr domain, void *state, struct error *err);
 
 /*
- * As hypervisor_call(), for a call on one guest: the worker finds the domain and sees that it is still that
+ * As call_hypervisor(), for a call on one guest: the worker finds the domain and sees that it is still that
  * run and that somebody waits for it. ERROR_NOT_FOUND where the run is gone.
  */
 int call_guest(const struct guest *guest, const char *what, call_guest_work *work, void *state,
@@ -66,9 +62,5 @@ int call_see_gone(virDomainPtr domain, struct error *err);
 
 CLEANUP_DEFINE(domain, virDomainPtr, virDomainFree);
 #define CLEANUP_DOMAIN CLEANUP(cleanup_domain)
-
-/* A count that moves with every domain event, and a wait for it to move. False at the deadline. */
-uint64_t hypervisor_events(struct hypervisor *hypervisor);
-bool hypervisor_wait_event(struct hypervisor *hypervisor, uint64_t seen, int64_t deadline_ms);
 
 #endif

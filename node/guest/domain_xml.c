@@ -10,12 +10,14 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "guest/metadata.h"
 #include "guest/xml.h"
 
 /* Adds an element with attributes (name, value, ..., NULL) and, unless it is NULL, a text. */
-static xmlNode *add(xmlNode *parent, const char *name, const char *text, ...) __attribute__((sentinel));
+static xmlNode *add_element(xmlNode *parent, const char *name, const char *text, ...)
+    __attribute__((sentinel));
 
-static xmlNode *add(xmlNode *parent, const char *name, const char *text, ...)
+static xmlNode *add_element(xmlNode *parent, const char *name, const char *text, ...)
 {
     xmlNode *node = xmlNewTextChild(parent, NULL, (const xmlChar *)name, (const xmlChar *)text);
     va_list args;
@@ -30,15 +32,16 @@ static void add_number(xmlNode *parent, const char *name, int64_t value, const c
 {
     char text[24];
     snprintf(text, sizeof text, "%" PRId64, value);
-    xmlNode *node = add(parent, name, text, NULL);
+    xmlNode *node = add_element(parent, name, text, NULL);
     if (unit)
         xmlNewProp(node, (const xmlChar *)"unit", (const xmlChar *)unit);
 }
 
 static void add_metadata(xmlNode *domain, const struct guest_spec *spec)
 {
-    xmlNode *metadata = add(domain, "metadata", NULL, NULL);
-    xmlNode *ours = add(metadata, "guest", NULL, "node", spec->node_id, "lease", spec->lease_id, NULL);
+    xmlNode *metadata = add_element(domain, "metadata", NULL, NULL);
+    xmlNode *ours =
+        add_element(metadata, "guest", NULL, "node", spec->node_id, "lease", spec->lease_id, NULL);
     xmlSetNs(ours, xmlNewNs(ours, (const xmlChar *)GUEST_METADATA_NAMESPACE, (const xmlChar *)"berthos"));
 }
 
@@ -48,9 +51,9 @@ static void add_metadata(xmlNode *domain, const struct guest_spec *spec)
  */
 static void add_limits(xmlNode *domain, const struct guest_spec *spec)
 {
-    xmlNode *memtune = add(domain, "memtune", NULL, NULL);
+    xmlNode *memtune = add_element(domain, "memtune", NULL, NULL);
     add_number(memtune, "soft_limit", GUEST_SOFT_LIMIT_KIB(spec), "KiB");
-    xmlNode *cputune = add(domain, "cputune", NULL, NULL);
+    xmlNode *cputune = add_element(domain, "cputune", NULL, NULL);
     add_number(cputune, "shares", GUEST_CPU_SHARES(spec), NULL);
     add_number(cputune, "emulator_period", 100000, NULL);
     add_number(cputune, "emulator_quota", 200000, NULL);
@@ -58,19 +61,19 @@ static void add_limits(xmlNode *domain, const struct guest_spec *spec)
 
 static void add_boot(xmlNode *domain, const struct guest_spec *spec)
 {
-    xmlNode *os = add(domain, "os", NULL, NULL);
-    add(os, "type", "hvm", "arch", "x86_64", "machine", spec->machine, NULL);
-    add(os, "kernel", spec->kernel, NULL);
-    add(os, "initrd", spec->initrd, NULL);
-    add(os, "cmdline", spec->cmdline, NULL);
-    xmlNode *features = add(domain, "features", NULL, NULL);
-    add(features, "acpi", NULL, NULL);
-    add(features, "apic", NULL, NULL);
-    add(domain, "cpu", NULL, "mode", spec->kvm ? "host-passthrough" : "maximum", NULL);
-    add(domain, "clock", NULL, "offset", "utc", NULL);
-    add(domain, "on_poweroff", "destroy", NULL);
-    add(domain, "on_reboot", "destroy", NULL);
-    add(domain, "on_crash", "destroy", NULL);
+    xmlNode *os = add_element(domain, "os", NULL, NULL);
+    add_element(os, "type", "hvm", "arch", "x86_64", "machine", spec->machine, NULL);
+    add_element(os, "kernel", spec->kernel, NULL);
+    add_element(os, "initrd", spec->initrd, NULL);
+    add_element(os, "cmdline", spec->cmdline, NULL);
+    xmlNode *features = add_element(domain, "features", NULL, NULL);
+    add_element(features, "acpi", NULL, NULL);
+    add_element(features, "apic", NULL, NULL);
+    add_element(domain, "cpu", NULL, "mode", spec->kvm ? "host-passthrough" : "maximum", NULL);
+    add_element(domain, "clock", NULL, "offset", "utc", NULL);
+    add_element(domain, "on_poweroff", "destroy", NULL);
+    add_element(domain, "on_reboot", "destroy", NULL);
+    add_element(domain, "on_crash", "destroy", NULL);
 }
 
 /* What a disk's own file lies on, spelled out with its formats, so that QEMU probes nothing; it ends at the
@@ -80,11 +83,11 @@ static void add_chain(xmlNode *disk, const struct guest_spec *spec)
     const char *const files[] = {spec->golden, spec->base};
     xmlNode *parent = disk;
     for (size_t i = spec->golden ? 0 : 1; i < sizeof files / sizeof files[0]; i++) {
-        parent = add(parent, "backingStore", NULL, "type", "file", NULL);
-        add(parent, "format", NULL, "type", "qcow2", NULL);
-        add(parent, "source", NULL, "file", files[i], NULL);
+        parent = add_element(parent, "backingStore", NULL, "type", "file", NULL);
+        add_element(parent, "format", NULL, "type", "qcow2", NULL);
+        add_element(parent, "source", NULL, "file", files[i], NULL);
     }
-    add(parent, "backingStore", NULL, NULL);
+    add_element(parent, "backingStore", NULL, NULL);
 }
 
 /*
@@ -93,13 +96,13 @@ static void add_chain(xmlNode *disk, const struct guest_spec *spec)
  */
 static void add_disk(xmlNode *devices, const struct guest_spec *spec)
 {
-    xmlNode *disk = add(devices, "disk", NULL, "type", "file", "device", "disk", NULL);
-    add(disk, "driver", NULL, "name", "qemu", "type", "qcow2", "cache", "unsafe", "discard", "unmap",
-        "detect_zeroes", "unmap", NULL);
-    add(disk, "source", NULL, "file", spec->overlay, NULL);
+    xmlNode *disk = add_element(devices, "disk", NULL, "type", "file", "device", "disk", NULL);
+    add_element(disk, "driver", NULL, "name", "qemu", "type", "qcow2", "cache", "unsafe", "discard", "unmap",
+                "detect_zeroes", "unmap", NULL);
+    add_element(disk, "source", NULL, "file", spec->overlay, NULL);
     add_chain(disk, spec);
-    add(disk, "target", NULL, "dev", "vda", "bus", "virtio", NULL);
-    xmlNode *iotune = add(disk, "iotune", NULL, NULL);
+    add_element(disk, "target", NULL, "dev", "vda", "bus", "virtio", NULL);
+    xmlNode *iotune = add_element(disk, "iotune", NULL, NULL);
     add_number(iotune, "total_bytes_sec", 1073741824, NULL);
     add_number(iotune, "total_iops_sec", 50000, NULL);
 }
@@ -110,32 +113,33 @@ static void add_devices(xmlNode *domain, const struct guest_spec *spec)
     snprintf(width, sizeof width, "%" PRIu32, spec->width);
     snprintf(height, sizeof height, "%" PRIu32, spec->height);
 
-    xmlNode *devices = add(domain, "devices", NULL, NULL);
-    add(devices, "emulator", spec->emulator, NULL);
+    xmlNode *devices = add_element(domain, "devices", NULL, NULL);
+    add_element(devices, "emulator", spec->emulator, NULL);
     if (spec->overlay)
         add_disk(devices, spec);
-    add(devices, "controller", NULL, "type", "usb", "model", "none", NULL);
+    add_element(devices, "controller", NULL, "type", "usb", "model", "none", NULL);
     if (spec->console_log) {
-        xmlNode *serial = add(devices, "serial", NULL, "type", "file", NULL);
-        add(serial, "source", NULL, "path", spec->console_log, "append", "off", NULL);
-        add(serial, "target", NULL, "type", "isa-serial", "port", "0", NULL);
+        xmlNode *serial = add_element(devices, "serial", NULL, "type", "file", NULL);
+        add_element(serial, "source", NULL, "path", spec->console_log, "append", "off", NULL);
+        add_element(serial, "target", NULL, "type", "isa-serial", "port", "0", NULL);
     }
-    xmlNode *channel = add(devices, "channel", NULL, "type", "unix", NULL);
-    add(channel, "target", NULL, "type", "virtio", "name", "org.qemu.guest_agent.0", NULL);
-    add(devices, "input", NULL, "type", "keyboard", "bus", "virtio", NULL);
-    add(devices, "input", NULL, "type", "tablet", "bus", "virtio", NULL);
-    xmlNode *graphics = add(devices, "graphics", NULL, "type", "vnc", NULL);
-    add(graphics, "listen", NULL, "type", "none", NULL);
-    xmlNode *video = add(devices, "video", NULL, NULL);
-    xmlNode *model = add(video, "model", NULL, "type", "virtio", "heads", "1", "primary", "yes", NULL);
-    add(model, "resolution", NULL, "x", width, "y", height, NULL);
-    add(devices, "memballoon", NULL, "model", "none", NULL);
-    xmlNode *rng = add(devices, "rng", NULL, "model", "virtio", NULL);
-    add(rng, "backend", "/dev/urandom", "model", "random", NULL);
-    add(devices, "panic", NULL, "model", "isa", NULL);
+    xmlNode *channel = add_element(devices, "channel", NULL, "type", "unix", NULL);
+    add_element(channel, "target", NULL, "type", "virtio", "name", "org.qemu.guest_agent.0", NULL);
+    add_element(devices, "input", NULL, "type", "keyboard", "bus", "virtio", NULL);
+    add_element(devices, "input", NULL, "type", "tablet", "bus", "virtio", NULL);
+    xmlNode *graphics = add_element(devices, "graphics", NULL, "type", "vnc", NULL);
+    add_element(graphics, "listen", NULL, "type", "none", NULL);
+    xmlNode *video = add_element(devices, "video", NULL, NULL);
+    xmlNode *model =
+        add_element(video, "model", NULL, "type", "virtio", "heads", "1", "primary", "yes", NULL);
+    add_element(model, "resolution", NULL, "x", width, "y", height, NULL);
+    add_element(devices, "memballoon", NULL, "model", "none", NULL);
+    xmlNode *rng = add_element(devices, "rng", NULL, "model", "virtio", NULL);
+    add_element(rng, "backend", "/dev/urandom", "model", "random", NULL);
+    add_element(devices, "panic", NULL, "model", "isa", NULL);
 }
 
-static char *dump(xmlDoc *doc)
+static char *print_document(xmlDoc *doc)
 {
     xmlChar *text;
     int size;
@@ -151,9 +155,9 @@ char *domain_xml_render(const struct guest_spec *spec)
     xmlNode *domain = xmlNewNode(NULL, (const xmlChar *)"domain");
     xmlDocSetRootElement(doc, domain);
     xmlNewProp(domain, (const xmlChar *)"type", (const xmlChar *)(spec->kvm ? "kvm" : "qemu"));
-    add(domain, "name", spec->name, NULL);
-    add(domain, "uuid", spec->uuid, NULL);
-    add(domain, "genid", NULL, NULL);
+    add_element(domain, "name", spec->name, NULL);
+    add_element(domain, "uuid", spec->uuid, NULL);
+    add_element(domain, "genid", NULL, NULL);
     add_metadata(domain, spec);
     add_number(domain, "memory", spec->mem_mib * 1024, "KiB");
     add_number(domain, "vcpu", spec->vcpu, NULL);
@@ -167,15 +171,15 @@ char *domain_xml_render(const struct guest_spec *spec)
      */
     if (spec->qemu_label) {
         xmlNode *label =
-            add(domain, "seclabel", NULL, "type", "static", "model", "dac", "relabel", "no", NULL);
-        add(label, "label", spec->qemu_label, NULL);
+            add_element(domain, "seclabel", NULL, "type", "static", "model", "dac", "relabel", "no", NULL);
+        add_element(label, "label", spec->qemu_label, NULL);
     }
-    return dump(doc);
+    return print_document(doc);
 }
 
 /* --- a saved domain -------------------------------------------------------------------------------- */
 
-static bool is(const xmlNode *node, const char *name)
+static bool is_element(const xmlNode *node, const char *name)
 {
     return node->type == XML_ELEMENT_NODE && strcmp((const char *)node->name, name) == 0;
 }
@@ -184,7 +188,7 @@ static void remove_children(xmlNode *parent, const char *name)
 {
     for (xmlNode *node = parent->children, *next; node; node = next) {
         next = node->next;
-        if (!is(node, name))
+        if (!is_element(node, name))
             continue;
         xmlUnlinkNode(node);
         xmlFreeNode(node);
@@ -195,18 +199,18 @@ static void remove_children(xmlNode *parent, const char *name)
 static void set_source(xmlNode *parent, const char *key, const char *value)
 {
     for (xmlNode *node = parent->children; node; node = node->next)
-        if (is(node, "source"))
+        if (is_element(node, "source"))
             xmlSetProp(node, (const xmlChar *)key, (const xmlChar *)value);
 }
 
 static void edit_devices(xmlNode *devices, const struct guest_spec *spec)
 {
     for (xmlNode *node = devices->children; node; node = node->next) {
-        if (spec->overlay && is(node, "disk")) {
+        if (spec->overlay && is_element(node, "disk")) {
             set_source(node, "file", spec->overlay);
             remove_children(node, "backingStore");
             add_chain(node, spec);
-        } else if (spec->console_log && (is(node, "serial") || is(node, "console"))) {
+        } else if (spec->console_log && (is_element(node, "serial") || is_element(node, "console"))) {
             set_source(node, "path", spec->console_log);
         }
     }
@@ -222,14 +226,14 @@ char *domain_xml_edit(const char *saved, const struct guest_spec *spec, struct e
     add_metadata(domain, spec);
     for (xmlNode *node = domain->children, *next; node; node = next) {
         next = node->next;
-        xmlChar *model = is(node, "seclabel") ? xmlGetNoNsProp(node, (const xmlChar *)"model") : NULL;
-        if (is(node, "devices")) {
+        xmlChar *model = is_element(node, "seclabel") ? xmlGetNoNsProp(node, (const xmlChar *)"model") : NULL;
+        if (is_element(node, "devices")) {
             edit_devices(node, spec);
         } else if (model && spec->qemu_label && strcmp((const char *)model, "dac") == 0) {
             remove_children(node, "label");
-            add(node, "label", spec->qemu_label, NULL);
+            add_element(node, "label", spec->qemu_label, NULL);
         }
         xmlFree(model);
     }
-    return dump(doc);
+    return print_document(doc);
 }

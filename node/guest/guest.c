@@ -2,82 +2,12 @@
 
 #include <dirent.h>
 #include <libvirt/virterror.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "base/text.h"
 #include "guest/call.h"
-#include "guest/domain_xml.h"
-#include "guest/inspect.h"
-#include "guest/started.h"
-
-/* --- start ----------------------------------------------------------------------------------------- */
-
-struct start_state {
-    char *xml;
-    char *live_xml; /* out */
-    int run;        /* out */
-    bool paused;
-};
-
-static void clear_start(void *state)
-{
-    struct start_state *start = state;
-    free(start->xml);
-    free(start->live_xml);
-}
-
-int started_read(virDomainPtr domain, const void *state, char **live_xml, int *run, struct error *err)
-{
-    *run = (int)virDomainGetID(domain);
-    if (call_abandoned(state)) {
-        virDomainDestroy(domain);
-        return error_set(err, ERROR_HYPERVISOR, "the guest started too late and was destroyed");
-    }
-    *live_xml = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_SECURE);
-    if (*live_xml)
-        return 0;
-    call_libvirt_error(ERROR_HYPERVISOR, err, "cannot read the started guest's XML back");
-    virDomainDestroy(domain);
-    return -1;
-}
-
-int started_inspect(const struct guest *guest, const struct guest_spec *spec, const char *live_xml,
-                    int64_t timeout_ms, struct error *err)
-{
-    if (domain_inspect(live_xml, spec, err) == 0)
-        return 0;
-    log_error("guest", "%s is not what was asked for and is destroyed: %s", spec->name, err->text);
-    struct error second = ERROR_INIT;
-    if (guest_destroy(guest, timeout_ms, &second) < 0)
-        log_error("guest", "%s", second.text);
-    return -1;
-}
-
-static int start(virConnectPtr connection, void *state, struct error *err)
-{
-    struct start_state *start = state;
-    unsigned flags = VIR_DOMAIN_START_VALIDATE | (start->paused ? VIR_DOMAIN_START_PAUSED : 0);
-    CLEANUP_DOMAIN virDomainPtr domain = virDomainCreateXML(connection, start->xml, flags);
-    if (!domain)
-        return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot start the guest");
-    return started_read(domain, state, &start->live_xml, &start->run, err);
-}
-
-int guest_start(struct guest *guest, const struct guest_spec *spec, bool paused, int64_t timeout_ms,
-                struct error *err)
-{
-    CLEANUP_CALL struct start_state *state = call_new(sizeof *state, clear_start);
-    state->xml = domain_xml_render(spec);
-    state->paused = paused;
-    if (hypervisor_call(guest->hypervisor, "start the guest", start, state, timeout_ms, err) < 0)
-        return -1;
-    guest->run = state->run;
-    return started_inspect(guest, spec, state->live_xml, timeout_ms, err);
-}
+#include "guest/libvirt_error.h"
 
 /* --- end ------------------------------------------------------------------------------------------- */
 
@@ -87,11 +17,11 @@ static bool has_ended(void)
     return virGetLastErrorCode() == VIR_ERR_NO_DOMAIN || virGetLastErrorCode() == VIR_ERR_OPERATION_INVALID;
 }
 
-static int destroy(virDomainPtr domain, void *state, struct error *err)
+static int destroy_domain(virDomainPtr domain, void *state, struct error *err)
 {
     (void)state;
     if (virDomainDestroy(domain) < 0 && !has_ended())
-        return call_libvirt_error(ERROR_ENDING, err, "cannot destroy the guest");
+        return libvirt_error(ERROR_ENDING, err, "cannot destroy the guest");
     return call_see_gone(domain, err);
 }
 
@@ -99,7 +29,7 @@ int guest_destroy(const struct guest *guest, int64_t timeout_ms, struct error *e
 {
     struct error reason = ERROR_INIT;
     CLEANUP_CALL void *state = call_new(0, NULL);
-    if (call_guest(guest, "destroy the guest", destroy, state, timeout_ms, &reason) == 0 ||
+    if (call_guest(guest, "destroy the guest", destroy_domain, state, timeout_ms, &reason) == 0 ||
         reason.code == ERROR_NOT_FOUND)
         return 0;
     *err = reason;
@@ -130,7 +60,7 @@ static int read_state(virDomainPtr domain, void *state, struct error *err)
     else if (virGetLastErrorCode() == VIR_ERR_NO_DOMAIN)
         *found = GUEST_GONE; /* since it was looked up */
     else
-        return call_libvirt_error(ERROR_HYPERVISOR, err, "cannot ask for the guest's state");
+        return libvirt_error(ERROR_HYPERVISOR, err, "cannot ask for the guest's state");
     return 0;
 }
 
@@ -149,6 +79,52 @@ int guest_state(const struct guest *guest, int64_t timeout_ms, enum guest_state 
     return -1;
 }
 
+static int set_running(virDomainPtr domain, void *state, struct error *err)
+{
+    const bool *run = state;
+    int now, reason;
+    if (virDomainGetState(domain, &now, &reason, 0) < 0)
+        return libvirt_error(ERROR_HYPERVISOR, err, "cannot ask for the guest's state");
+    bool running = now == VIR_DOMAIN_RUNNING || now == VIR_DOMAIN_BLOCKED;
+    if (running == *run)
+        return 0;
+    if ((*run ? virDomainResume(domain) : virDomainSuspend(domain)) < 0)
+        return libvirt_error(ERROR_GUEST_FAILED, err, "cannot %s the guest", *run ? "resume" : "pause");
+    return 0;
+}
+
+int guest_pause(const struct guest *guest, int64_t timeout_ms, struct error *err)
+{
+    CLEANUP_CALL bool *run = call_new(sizeof *run, NULL);
+    return call_guest(guest, "pause the guest", set_running, run, timeout_ms, err);
+}
+
+int guest_resume(const struct guest *guest, int64_t timeout_ms, struct error *err)
+{
+    CLEANUP_CALL bool *run = call_new(sizeof *run, NULL);
+    *run = true;
+    return call_guest(guest, "resume the guest", set_running, run, timeout_ms, err);
+}
+
+static int read_cpu_time(virDomainPtr domain, void *state, struct error *err)
+{
+    int64_t *cpu_us = state;
+    virDomainInfo info;
+    if (virDomainGetInfo(domain, &info) < 0)
+        return libvirt_error(ERROR_HYPERVISOR, err, "cannot read the guest's CPU time");
+    *cpu_us = (int64_t)(info.cpuTime / 1000);
+    return 0;
+}
+
+int guest_cpu_time(const struct guest *guest, int64_t timeout_ms, int64_t *cpu_us, struct error *err)
+{
+    CLEANUP_CALL int64_t *found = call_new(sizeof *found, NULL);
+    if (call_guest(guest, "read the guest's CPU time", read_cpu_time, found, timeout_ms, err) < 0)
+        return -1;
+    *cpu_us = *found;
+    return 0;
+}
+
 /* --- display --------------------------------------------------------------------------------------- */
 
 static void clear_display(void *state)
@@ -163,7 +139,7 @@ static int open_display(virDomainPtr domain, void *state, struct error *err)
     int *fd = state;
     *fd = virDomainOpenGraphicsFD(domain, 0, VIR_DOMAIN_OPEN_GRAPHICS_SKIPAUTH);
     if (*fd < 0)
-        return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot open the guest's display");
+        return libvirt_error(ERROR_GUEST_FAILED, err, "cannot open the guest's display");
     return 0;
 }
 
@@ -180,7 +156,7 @@ int guest_open_display(const struct guest *guest, int64_t timeout_ms, struct err
 /* --- process --------------------------------------------------------------------------------------- */
 
 /* Whether the arguments (separated by NUL) contain "-uuid" followed by this one. */
-static bool arguments_name(const char *arguments, size_t size, const char *uuid)
+static bool name_uuid(const char *arguments, size_t size, const char *uuid)
 {
     bool next = false;
     for (size_t at = 0; at < size; at += strlen(arguments + at) + 1) {
@@ -204,8 +180,7 @@ pid_t guest_process(const char *uuid)
         if (!text_to_integer(entry->d_name, 1, INT32_MAX, &pid))
             continue;
         CLEANUP_FREE char *path = text_format("/proc/%s/cmdline", entry->d_name);
-        if (file_read(path, 1 << 17, &arguments, &size, &ignored) == 0 &&
-            arguments_name(arguments, size, uuid))
+        if (file_read(path, 1 << 17, &arguments, &size, &ignored) == 0 && name_uuid(arguments, size, uuid))
             found = (pid_t)pid;
     }
     return found;

@@ -11,7 +11,7 @@
 
 #include <stdio.h>
 
-#include "guest/hypervisor.h"
+struct hypervisor; /* hypervisor.h */
 
 #define GUEST_UUID_SIZE 37
 

@@ -15,14 +15,12 @@
 
 #include "base/error.h"
 #include "guest/handle.h"
+#include "guest/helper_run.h"
 
 enum { HELPER_TEXT_MAX_BYTES = 65536 };
 
 /* Buttons that QEMU's VNC does not have. */
 enum helper_button { HELPER_BACK, HELPER_FORWARD };
-
-/* Asked now and then whether to give up; from the calling thread. */
-typedef bool helper_cancelled(void *context);
 
 /*
  * Enters `size` bytes of UTF-8 (borrowed, 1..HELPER_TEXT_MAX_BYTES) where the keyboard's focus is in the

@@ -21,22 +21,22 @@ enum { ANSWER_MAX_BYTES = 64 << 10, WORDS_MAX_BYTES = 1024 };
 /* The helper's words for a text that nobody there can take; the only ones that mean something to the node. */
 #define NO_FIELD "no text field has the focus"
 
-static char *exec_command(const char *const *arguments, const char *input, size_t input_size)
+static char *exec_command(const struct helper_run *run)
 {
     json_t *words = json_array();
-    for (size_t i = 0; arguments[i]; i++)
-        json_array_append_new(words, json_string(arguments[i]));
+    for (size_t i = 0; run->arguments[i]; i++)
+        json_array_append_new(words, json_string(run->arguments[i]));
     CLEANUP_JSON json_t *command = json_pack("{s:s, s:{s:s, s:o, s:b}}", "execute", "guest-exec", "arguments",
                                              "path", HELPER_PATH, "arg", words, "capture-output", 1);
-    if (input) {
-        CLEANUP_FREE char *text = base64_encode(input, input_size);
+    if (run->input) {
+        CLEANUP_FREE char *text = base64_encode(run->input, run->input_size);
         json_object_set_new(json_object_get(command, "arguments"), "input-data", json_string(text));
     }
     return document_text(command);
 }
 
 /* The `return` object of an agent's answer, whose document the caller owns; NULL with an error. */
-static json_t *returned(const char *answer, json_t **document, struct error *err)
+static json_t *parse_answer(const char *answer, json_t **document, struct error *err)
 {
     struct error reason = ERROR_INIT;
     size_t size = strnlen(answer, ANSWER_MAX_BYTES + 1);
@@ -51,7 +51,7 @@ static json_t *returned(const char *answer, json_t **document, struct error *err
     return object;
 }
 
-static bool printable(const char *text)
+static bool is_printable(const char *text)
 {
     size_t length = strlen(text);
     for (size_t i = 0; i < length; i++)
@@ -74,7 +74,7 @@ static int read_words(const char *encoded, size_t characters, struct helper_stat
                 document_bool(document, "ok", &status->ok, &reason) == 0;
     if (good && !status->ok)
         good = document_maybe_integer(document, "typed", 0, (int64_t)characters, &typed, &reason) == 0 &&
-               document_string(document, "error", &phrase, &reason) == 0 && printable(phrase);
+               document_string(document, "error", &phrase, &reason) == 0 && is_printable(phrase);
     if (!good)
         return error_set(err, ERROR_GUEST_FAILED, "the guest's input helper gave no answer of its kind");
     status->typed = status->ok ? characters : (size_t)typed;
@@ -87,7 +87,7 @@ int helper_read_status(const char *answer, size_t characters, struct helper_stat
     CLEANUP_JSON json_t *document = NULL;
     struct error reason = ERROR_INIT;
     const char *words = "";
-    json_t *object = returned(answer, &document, err);
+    json_t *object = parse_answer(answer, &document, err);
     *status = (struct helper_status){0};
     if (!object)
         return -1;
@@ -104,17 +104,16 @@ int helper_read_status(const char *answer, size_t characters, struct helper_stat
 }
 
 /* Starts the helper. Its process in the guest, or -1. */
-static int64_t start(helper_ask *ask, void *agent, const char *const *arguments, const char *input,
-                     size_t input_size, int64_t timeout_ms, struct error *err)
+static int64_t start_helper(const struct helper_run *run, int64_t timeout_ms, struct error *err)
 {
-    CLEANUP_FREE char *command = exec_command(arguments, input, input_size);
-    CLEANUP_FREE char *answer = ask(agent, command, timeout_ms, err);
+    CLEANUP_FREE char *command = exec_command(run);
+    CLEANUP_FREE char *answer = run->ask(run->agent, command, timeout_ms, err);
     CLEANUP_JSON json_t *document = NULL;
     struct error reason = ERROR_INIT;
     int64_t pid = 0;
     if (!answer)
         return error_prefix(err, "the guest's input helper cannot be started");
-    json_t *object = returned(answer, &document, err);
+    json_t *object = parse_answer(answer, &document, err);
     if (!object)
         return -1;
     if (document_integer(object, "pid", 1, INT64_C(1) << 40, &pid, &reason) < 0)
@@ -122,30 +121,31 @@ static int64_t start(helper_ask *ask, void *agent, const char *const *arguments,
     return pid;
 }
 
-static int look(helper_ask *ask, void *agent, int64_t pid, size_t characters, int64_t timeout_ms,
-                struct helper_status *status, struct error *err)
+static int ask_status(const struct helper_run *run, int64_t pid, int64_t timeout_ms,
+                      struct helper_status *status, struct error *err)
 {
     CLEANUP_JSON json_t *command =
         json_pack("{s:s, s:{s:I}}", "execute", "guest-exec-status", "arguments", "pid", (json_int_t)pid);
     CLEANUP_FREE char *text = document_text(command);
-    CLEANUP_FREE char *answer = ask(agent, text, timeout_ms, err);
-    return answer ? helper_read_status(answer, characters, status, err) : -1;
+    CLEANUP_FREE char *answer = run->ask(run->agent, text, timeout_ms, err);
+    return answer ? helper_read_status(answer, run->characters, status, err) : -1;
 }
 
-static int64_t patience(int64_t deadline_ms)
+/* How long the agent may take for one answer. */
+static int64_t patience_ms(int64_t deadline_ms)
 {
     int64_t left_ms = clock_left_ms(deadline_ms);
     return left_ms < 1000 ? 1000 : left_ms > ASK_MS ? ASK_MS : left_ms;
 }
 
 /* Looks until the helper has ended, the deadline has passed or the caller gives up; status->exited tells. */
-static int follow(helper_ask *ask, void *agent, int64_t pid, const struct helper_run *run,
-                  int64_t deadline_ms, bool may_cancel, struct helper_status *status, struct error *err)
+static int follow_helper(const struct helper_run *run, int64_t pid, int64_t deadline_ms, bool may_cancel,
+                         struct helper_status *status, struct error *err)
 {
     for (int64_t pause_ms = FIRST_PAUSE_MS;;
          pause_ms = 2 * pause_ms < LAST_PAUSE_MS ? 2 * pause_ms : LAST_PAUSE_MS) {
         clock_sleep_ms(pause_ms);
-        if (look(ask, agent, pid, run->characters, patience(deadline_ms), status, err) < 0)
+        if (ask_status(run, pid, patience_ms(deadline_ms), status, err) < 0)
             return -1;
         if (status->exited || clock_left_ms(deadline_ms) == 0 ||
             (may_cancel && run->cancelled && run->cancelled(run->context)))
@@ -154,30 +154,29 @@ static int follow(helper_ask *ask, void *agent, int64_t pid, const struct helper
 }
 
 /* Has the helper give up what it does and lift what it holds; what comes of it is not waited for. */
-static void release(helper_ask *ask, void *agent)
+static void release_helper(const struct helper_run *run)
 {
     static const char *const arguments[] = {"release", NULL};
+    const struct helper_run release = {.ask = run->ask, .agent = run->agent, .arguments = arguments};
     struct error ignored = ERROR_INIT;
-    start(ask, agent, arguments, NULL, 0, RELEASE_MS, &ignored);
+    start_helper(&release, RELEASE_MS, &ignored);
 }
 
-int helper_run(helper_ask *ask, void *agent, const struct helper_run *run, size_t *typed, struct error *err)
+int helper_run(const struct helper_run *run, size_t *typed, struct error *err)
 {
     struct helper_status status = {0};
     *typed = 0;
-    int64_t pid =
-        start(ask, agent, run->arguments, run->input, run->input_size, patience(run->deadline_ms), err);
+    int64_t pid = start_helper(run, patience_ms(run->deadline_ms), err);
     if (pid < 0) {
-        release(ask, agent); /* it may have started after all */
+        release_helper(run); /* it may have started after all */
         return -1;
     }
-    int followed = follow(ask, agent, pid, run, run->deadline_ms, true, &status, err);
+    int followed = follow_helper(run, pid, run->deadline_ms, true, &status, err);
     bool given_up = followed == 0 && !status.exited;
     if (followed < 0 || given_up)
-        release(ask, agent);
-    if (given_up && follow(ask, agent, pid, run, clock_deadline(RELEASE_MS), false, &status, err) < 0)
-        return -1;
-    if (followed < 0)
+        release_helper(run);
+    if (followed < 0 ||
+        (given_up && follow_helper(run, pid, clock_deadline(RELEASE_MS), false, &status, err) < 0))
         return -1;
     *typed = status.typed;
     if (status.exited && status.ok)

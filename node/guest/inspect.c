@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "guest/domain_xml.h"
+#include "guest/metadata.h"
 #include "guest/xml.h"
 
 /* How often a row must be met. */
@@ -145,7 +145,7 @@ struct inspection {
 
 /* What the spec asks for under a name of the table. *text is used for numbers. NULL: the name is not known.
  */
-static const char *field(const struct guest_spec *spec, const char *name, size_t length, char text[24])
+static const char *find_wanted(const struct guest_spec *spec, const char *name, char text[24])
 {
     const struct {
         const char *name;
@@ -179,10 +179,10 @@ static const char *field(const struct guest_spec *spec, const char *name, size_t
         {"height", spec->height},
     };
     for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
-        if (strlen(strings[i].name) == length && strncmp(strings[i].name, name, length) == 0)
+        if (strcmp(strings[i].name, name) == 0)
             return strings[i].value;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        if (strlen(numbers[i].name) == length && strncmp(numbers[i].name, name, length) == 0) {
+        if (strcmp(numbers[i].name, name) == 0) {
             snprintf(text, 24, "%" PRId64, numbers[i].value);
             return text;
         }
@@ -191,14 +191,14 @@ static const char *field(const struct guest_spec *spec, const char *name, size_t
 }
 
 /* Whether a value fits one of the alternatives of a pattern of `length` characters. */
-static bool fits(const struct guest_spec *spec, const char *pattern, size_t length, const char *value)
+static bool fits_pattern(const struct guest_spec *spec, const char *pattern, size_t length, const char *value)
 {
     for (const char *end = pattern + length; pattern <= end;) {
         const char *bar = memchr(pattern, '|', (size_t)(end - pattern));
         size_t size = (size_t)((bar ? bar : end) - pattern);
         char one[128], number[24];
         snprintf(one, sizeof one, "%.*s", (int)size, pattern);
-        const char *wanted = one[0] == '@' ? field(spec, one + 1, size - 1, number) : NULL;
+        const char *wanted = one[0] == '@' ? find_wanted(spec, one + 1, number) : NULL;
         if (one[0] == '@' ? wanted && strcmp(wanted, value) == 0 : fnmatch(one, value, 0) == 0)
             return true;
         pattern += size + 1;
@@ -216,7 +216,8 @@ static bool attributes_fit(const struct guest_spec *spec, const struct rule *rul
         bool optional = at[equals - 1] == '?';
         CLEANUP_FREE char *name = text_format("%.*s", (int)(equals - optional), at);
         xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)name);
-        bool fit = value ? fits(spec, at + equals + 1, length - equals - 1, (const char *)value) : optional;
+        bool fit =
+            value ? fits_pattern(spec, at + equals + 1, length - equals - 1, (const char *)value) : optional;
         matched += value != NULL;
         xmlFree(value);
         if (!fit)
@@ -229,22 +230,18 @@ static bool attributes_fit(const struct guest_spec *spec, const struct rule *rul
 }
 
 /* The element's own text, without what its children hold. *Owned*. */
-static char *own_text(xmlNode *node)
+static char *copy_own_text(xmlNode *node)
 {
-    char *text = text_copy("");
+    struct text_buffer text = {0};
     for (xmlNode *child = node->children; child; child = child->next) {
-        if (child->type != XML_TEXT_NODE && child->type != XML_CDATA_SECTION_NODE)
-            continue;
-        if (xmlIsBlankNode(child))
-            continue;
-        char *longer = text_format("%s%s", text, (const char *)child->content);
-        free(text);
-        text = longer;
+        bool is_text = child->type == XML_TEXT_NODE || child->type == XML_CDATA_SECTION_NODE;
+        if (is_text && !xmlIsBlankNode(child))
+            text_append(&text, "%s", (const char *)child->content);
     }
-    return text;
+    return text.text ? text.text : text_copy("");
 }
 
-static int differ(struct inspection *inspection, const char *path, const char *how)
+static int report_difference(struct inspection *inspection, const char *path, const char *how)
 {
     return error_set(inspection->err, ERROR_GUEST_FAILED,
                      "the domain that libvirt started is not the one that was asked for: <%s> %s", path, how);
@@ -256,34 +253,36 @@ static int check_element(struct inspection *inspection, xmlNode *node, const cha
     bool ours = strcmp(path, "metadata/guest") == 0;
     if (ours ? !node->ns || strcmp((const char *)node->ns->href, GUEST_METADATA_NAMESPACE) != 0
              : node->ns != NULL)
-        return differ(inspection, path, "is in a namespace that has no place here");
+        return report_difference(inspection, path, "is in a namespace that has no place here");
     for (size_t i = 0; i < RULES; i++) {
         if (fnmatch(rules[i].path, path, FNM_PATHNAME) != 0)
             continue;
         known = true;
         if (!attributes_fit(inspection->spec, &rules[i], node))
             continue;
-        CLEANUP_FREE char *text = own_text(node);
-        if (rules[i].text ? !fits(inspection->spec, rules[i].text, strlen(rules[i].text), text)
+        CLEANUP_FREE char *text = copy_own_text(node);
+        if (rules[i].text ? !fits_pattern(inspection->spec, rules[i].text, strlen(rules[i].text), text)
                           : text[0] != '\0')
-            return differ(inspection, path, "holds another value");
+            return report_difference(inspection, path, "holds another value");
         inspection->met[i]++;
         return 0;
     }
-    return differ(inspection, path, known ? "has other attributes" : "has no place in a lease's guest");
+    return report_difference(inspection, path,
+                             known ? "has other attributes" : "has no place in a lease's guest");
 }
 
-static int walk(struct inspection *inspection, xmlNode *parent, const char *parent_path)
+static int walk_children(struct inspection *inspection, xmlNode *parent, const char *parent_path)
 {
     for (xmlNode *node = parent->children; node; node = node->next) {
         if (node->type == XML_TEXT_NODE || node->type == XML_COMMENT_NODE ||
             node->type == XML_CDATA_SECTION_NODE)
             continue;
         if (node->type != XML_ELEMENT_NODE)
-            return differ(inspection, parent_path, "holds something that is neither element nor text");
+            return report_difference(inspection, parent_path,
+                                     "holds something that is neither element nor text");
         CLEANUP_FREE char *path =
             text_format("%s%s%s", parent_path, parent_path[0] ? "/" : "", (const char *)node->name);
-        if (check_element(inspection, node, path) < 0 || walk(inspection, node, path) < 0)
+        if (check_element(inspection, node, path) < 0 || walk_children(inspection, node, path) < 0)
             return -1;
     }
     return 0;
@@ -321,10 +320,10 @@ static int check_counts(struct inspection *inspection)
         int met = inspection->met[i];
         bool wanted = is_wanted(rules[i].count, spec);
         if (wanted && met == 0)
-            return differ(inspection, rules[i].path, "is missing");
+            return report_difference(inspection, rules[i].path, "is missing");
         int most = rules[i].count == MANY ? INT32_MAX : wanted || rules[i].count == MAYBE ? 1 : 0;
         if (met > most)
-            return differ(inspection, rules[i].path, "is there more often than it may be");
+            return report_difference(inspection, rules[i].path, "is there more often than it may be");
     }
     return 0;
 }
@@ -340,8 +339,8 @@ int domain_inspect(const char *xml, const struct guest_spec *spec, struct error 
                              tcg = {"", ONE, "type=qemu id?=[0-9]*", NULL};
     if (strcmp((const char *)root->name, "domain") != 0 || root->ns ||
         !attributes_fit(spec, spec->kvm ? &kvm : &tcg, root))
-        return differ(&inspection, "domain", "has other attributes");
-    if (walk(&inspection, root, "") < 0)
+        return report_difference(&inspection, "domain", "has other attributes");
+    if (walk_children(&inspection, root, "") < 0)
         return -1;
     return check_counts(&inspection);
 }

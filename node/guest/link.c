@@ -6,8 +6,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sync.h"
-#include "guest/call.h"
-#include "guest/guest.h"
+#include "guest/libvirt_error.h"
+#include "guest/watcher.h"
 
 /* --- the event loop, one for the process ----------------------------------------------------------- */
 
@@ -27,20 +27,20 @@ static void *run_events(void *unused)
 }
 
 /* A timer that never fires: virEventRunDefaultImpl() gives up at once when nothing at all is registered. */
-static void never(int timer, void *context)
+static void do_nothing(int timer, void *context)
 {
     (void)timer;
     (void)context;
 }
 
-static void start(void)
+static void start_loop(void)
 {
     struct error err = ERROR_INIT;
     pthread_t thread;
     virSetErrorFunc(NULL, ignore_libvirt_error);
     if (virInitialize() < 0 || virEventRegisterDefaultImpl() < 0)
         return;
-    virEventAddTimeout(-1, never, NULL, NULL);
+    virEventAddTimeout(-1, do_nothing, NULL, NULL);
     if (sync_thread_start(&thread, "libvirt-events", run_events, NULL, &err) < 0)
         log_error("guest", "%s", err.text);
     else
@@ -50,7 +50,7 @@ static void start(void)
 void link_start_event_loop(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, start);
+    pthread_once(&once, start_loop);
 }
 
 /* --- subscriptions --------------------------------------------------------------------------------- */
@@ -103,8 +103,8 @@ static void on_unsubscribed(void *context)
     listener->subscribed(listener->context, -1);
 }
 
-static int subscribe(virConnectPtr connection, int event, virConnectDomainEventGenericCallback callback,
-                     const struct link_listener *listener)
+static int subscribe_to(virConnectPtr connection, int event, virConnectDomainEventGenericCallback callback,
+                        const struct link_listener *listener)
 {
     listener->subscribed(listener->context, +1);
     int id = virConnectDomainEventRegisterAny(connection, NULL, event, callback, (void *)(uintptr_t)listener,
@@ -114,7 +114,7 @@ static int subscribe(virConnectPtr connection, int event, virConnectDomainEventG
     return id;
 }
 
-static void unsubscribe(virConnectPtr connection, int id)
+static void unsubscribe_from(virConnectPtr connection, int id)
 {
     if (id >= 0)
         virConnectDomainEventDeregisterAny(connection, id);
@@ -128,7 +128,7 @@ struct link *link_open(const char *uri, const struct link_listener *listener, st
     virConnectPtr connection = link ? virConnectOpen(uri) : NULL;
     if (!connection) {
         free(link);
-        call_libvirt_error(
+        libvirt_error(
             ERROR_HYPERVISOR, err,
             "cannot connect to %s; is libvirtd (or virtqemud) running and is this user in the group "
             "libvirt?",
@@ -136,17 +136,17 @@ struct link *link_open(const char *uri, const struct link_listener *listener, st
         return NULL;
     }
     link->connection = connection;
-    link->lifecycle = subscribe(connection, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
-                                VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), listener);
-    link->agent = subscribe(connection, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
-                            VIR_DOMAIN_EVENT_CALLBACK(on_agent), listener);
+    link->lifecycle = subscribe_to(connection, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+                                   VIR_DOMAIN_EVENT_CALLBACK(on_lifecycle), listener);
+    link->agent = subscribe_to(connection, VIR_DOMAIN_EVENT_ID_AGENT_LIFECYCLE,
+                               VIR_DOMAIN_EVENT_CALLBACK(on_agent), listener);
     return link;
 }
 
 void link_close(struct link *link)
 {
-    unsubscribe(link->connection, link->lifecycle);
-    unsubscribe(link->connection, link->agent);
+    unsubscribe_from(link->connection, link->lifecycle);
+    unsubscribe_from(link->connection, link->agent);
     virConnectClose(link->connection);
     free(link);
 }

@@ -1,38 +1,13 @@
-/* Whose a domain is: told by our metadata alone, never by its name. */
+#include "guest/owned.h"
+
 #include <libvirt/virterror.h>
-#include <libxml/parser.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "guest/call.h"
-#include "guest/domain_xml.h"
-#include "guest/guest.h"
-#include "guest/owned.h"
-#include "guest/xml.h"
-
-static char *attribute(xmlNode *node, const char *name)
-{
-    xmlChar *value = xmlGetNoNsProp(node, (const xmlChar *)name);
-    char *copy = text_copy(value ? (const char *)value : "");
-    xmlFree(value);
-    return copy;
-}
-
-bool owned_read(virDomainPtr domain, char **node_id, char **lease_id)
-{
-    struct error ignored = ERROR_INIT;
-    char *text = virDomainGetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, GUEST_METADATA_NAMESPACE, 0);
-    CLEANUP_FREE char *metadata = text;
-    if (!metadata)
-        return false;
-    CLEANUP_XML xmlDoc *doc = guest_xml_parse(metadata, "the guest's metadata", &ignored);
-    if (!doc)
-        return false;
-    *node_id = attribute(xmlDocGetRootElement(doc), "node");
-    *lease_id = attribute(xmlDocGetRootElement(doc), "lease");
-    return true;
-}
+#include "guest/libvirt_error.h"
+#include "guest/metadata.h"
 
 struct list_state {
     char *node_id;
@@ -62,7 +37,7 @@ static void take_if_owned(struct list_state *owned, virDomainPtr domain)
     CLEANUP_FREE char *node_id = NULL;
     CLEANUP_FREE char *lease_id = NULL;
     virDomainInfo info;
-    if (!owned_read(domain, &node_id, &lease_id) || strcmp(node_id, owned->node_id) != 0)
+    if (!metadata_read(domain, &node_id, &lease_id) || strcmp(node_id, owned->node_id) != 0)
         return;
     struct guest_owned *entry = &owned->list[owned->count];
     if (virDomainGetUUIDString(domain, entry->guest.uuid) < 0)
@@ -84,7 +59,7 @@ static int list_owned(virConnectPtr connection, void *state, struct error *err)
     virDomainPtr *domains;
     int count = virConnectListAllDomains(connection, &domains, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
     if (count < 0)
-        return call_libvirt_error(ERROR_HYPERVISOR, err, "cannot list the running guests");
+        return libvirt_error(ERROR_HYPERVISOR, err, "cannot list the running guests");
     owned->list = calloc((size_t)count + 1, sizeof *owned->list);
     for (int i = 0; i < count; i++) {
         if (owned->list)
@@ -100,7 +75,7 @@ int guest_list_owned(struct hypervisor *hypervisor, const char *node_id, int64_t
 {
     CLEANUP_CALL struct list_state *state = call_new(sizeof *state, clear_list);
     state->node_id = text_copy(node_id);
-    if (hypervisor_call(hypervisor, "list the running guests", list_owned, state, timeout_ms, err) < 0)
+    if (call_hypervisor(hypervisor, "list the running guests", list_owned, state, timeout_ms, err) < 0)
         return -1;
     for (size_t i = 0; i < state->count; i++)
         state->list[i].guest.hypervisor = hypervisor;
@@ -108,4 +83,33 @@ int guest_list_owned(struct hypervisor *hypervisor, const char *node_id, int64_t
     *count = state->count;
     state->count = 0;
     return 0;
+}
+
+static void clear_claim(void *state)
+{
+    free(*(char **)state);
+}
+
+static int claim_domain(virDomainPtr domain, void *state, struct error *err)
+{
+    const char *metadata = *(char **)state;
+    int now, reason;
+    /* the name first: a guest that runs for somebody always says for whom */
+    if (virDomainSetMetadata(domain, VIR_DOMAIN_METADATA_ELEMENT, metadata, "berthos",
+                             GUEST_METADATA_NAMESPACE, VIR_DOMAIN_AFFECT_LIVE) < 0)
+        return libvirt_error(ERROR_GUEST_FAILED, err, "cannot name the prepared guest's lease");
+    if (virDomainGetState(domain, &now, &reason, 0) < 0)
+        return libvirt_error(ERROR_HYPERVISOR, err, "cannot ask for the guest's state");
+    if (now == VIR_DOMAIN_PAUSED && virDomainResume(domain) < 0)
+        return libvirt_error(ERROR_GUEST_FAILED, err, "cannot resume the prepared guest");
+    return 0;
+}
+
+int guest_claim(const struct guest *guest, const char *node_id, const char *lease_id, int64_t timeout_ms,
+                struct error *err)
+{
+    CLEANUP_CALL char **metadata = call_new(sizeof *metadata, clear_claim);
+    /* without a namespace of its own, which libvirt adds (FACTS); both ids are hexadecimal */
+    *metadata = text_format("<guest node='%s' lease='%s'/>", node_id, lease_id);
+    return call_guest(guest, "give the prepared guest to its lease", claim_domain, metadata, timeout_ms, err);
 }

@@ -9,7 +9,7 @@
 
 #include "config/config.h"
 #include "guest/handle.h"
-#include "guest/hypervisor.h"
+#include "guest/hypervisor_facts.h"
 #include "image/image.h"
 #include "image/overlay.h"
 

@@ -20,7 +20,7 @@ xmlDoc *guest_xml_parse(const char *text, const char *what, struct error *err)
     return doc;
 }
 
-static xmlXPathObject *evaluate(xmlDoc *doc, const char *xpath)
+static xmlXPathObject *evaluate_xpath(xmlDoc *doc, const char *xpath)
 {
     xmlXPathContext *context = xmlXPathNewContext(doc);
     xmlXPathObject *result = context ? xmlXPathEval((const xmlChar *)xpath, context) : NULL;
@@ -30,7 +30,7 @@ static xmlXPathObject *evaluate(xmlDoc *doc, const char *xpath)
 
 char *guest_xml_string(xmlDoc *doc, const char *xpath)
 {
-    xmlXPathObject *found = evaluate(doc, xpath);
+    xmlXPathObject *found = evaluate_xpath(doc, xpath);
     if (!found)
         return NULL;
     xmlChar *value = xmlXPathCastToString(found);
@@ -42,7 +42,7 @@ char *guest_xml_string(xmlDoc *doc, const char *xpath)
 
 bool guest_xml_has(xmlDoc *doc, const char *xpath)
 {
-    xmlXPathObject *found = evaluate(doc, xpath);
+    xmlXPathObject *found = evaluate_xpath(doc, xpath);
     bool any = found && found->nodesetval && found->nodesetval->nodeNr > 0;
     xmlXPathFreeObject(found);
     return any;

@@ -15,6 +15,7 @@
 #include "base/sync.h"
 #include "base/text.h"
 #include "guest/guest.h"
+#include "guest/reinspect.h"
 #include "lease/berth.h"
 
 enum { ASK_TIMEOUT_MS = 10000, DISPLAY_TIMEOUT_MS = 15000 };
@@ -80,8 +81,8 @@ int berth_adopt(struct berth *berth, const struct journal_record *left, struct e
     struct guest_spec spec = spec_of(berth, &record);
     struct error reason = ERROR_INIT;
     struct guest guest = guest_any_run(berth->guest.hypervisor, berth->guest.uuid);
-    if (guest_inspect_again(&guest, &spec, leases->options.config->image_dir, leases->golden, ASK_TIMEOUT_MS,
-                            err) < 0 ||
+    if (guest_reinspect(&guest, &spec, leases->options.config->image_dir, leases->golden, ASK_TIMEOUT_MS,
+                        err) < 0 ||
         set_going(berth, &guest, record.paused, err) < 0)
         return -1;
     fault_point("adopt.resumed");

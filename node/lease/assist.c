@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "guest/agent.h"
 #include "guest/guest.h"
 #include "guest/helper.h"
+#include "guest/watcher.h"
 #include "lease/berth.h"
 
 enum { STATE_TIMEOUT_MS = 5000 };

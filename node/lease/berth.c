@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/sync.h"
 #include "guest/guest.h"
+#include "guest/hypervisor.h"
 #include "image/overlay.h"
 
 /* A QEMU that hangs takes libvirt 10 s of asking before it kills (FACTS), so destroying is given twice that.

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/sync.h"
 #include "guest/guest.h"
+#include "guest/watcher.h"
 #include "lease/berth.h"
 
 enum { STAMP_EVERY_MS = 10000, RETRY_EVERY_MS = 5000, ASK_TIMEOUT_MS = 5000, DAY_MS = 86400 * 1000 };

@@ -9,7 +9,7 @@
 #include "base/sync.h"
 #include "base/text.h"
 #include "doctor/warm.h"
-#include "guest/guest.h"
+#include "guest/spec.h"
 #include "lease/berth.h"
 
 /* --- opening and closing --------------------------------------------------------------------------- */
@@ -105,7 +105,7 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
         return NULL;
     }
     struct guest_watcher watcher = {leases, on_guest_gone, on_guest_paused};
-    guest_watch(options->hypervisor, &watcher);
+    hypervisor_watch(options->hypervisor, &watcher);
     return leases;
 }
 
@@ -184,7 +184,7 @@ void leases_stop(struct leases *leases, bool end_leases)
 
 void leases_close(struct leases *leases)
 {
-    guest_watch(leases->options.hypervisor, NULL);
+    hypervisor_watch(leases->options.hypervisor, NULL);
     for (size_t i = 0; i < leases->count; i++) {
         holds_free(leases->berths[i].holds);
         free(leases->berths[i].overlay);

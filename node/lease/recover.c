@@ -20,6 +20,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "guest/guest.h"
+#include "guest/hypervisor.h"
+#include "guest/owned.h"
 #include "lease/berth.h"
 
 enum { LIST_TIMEOUT_MS = 15000, DESTROY_TIMEOUT_MS = 20000 };

@@ -16,7 +16,10 @@
 #include "base/log.h"
 #include "base/sync.h"
 #include "doctor/fits.h"
+#include "guest/agent.h"
 #include "guest/guest.h"
+#include "guest/hypervisor.h"
+#include "guest/owned.h"
 #include "lease/berth.h"
 
 enum {

@@ -26,7 +26,11 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "config/config.h"
+#include "guest/agent.h"
 #include "guest/guest.h"
+#include "guest/reinspect.h"
+#include "guest/save.h"
+#include "guest/start.h"
 #include "image/golden.h"
 #include "image/image.h"
 #include "image/overlay.h"
@@ -338,9 +342,8 @@ static char *one_lease(struct bench *bench, const char *lease_id)
 
     /* a later run of the node finds it to be what it was, and only so */
     const char *images = getenv("BERTHOS_TEST_IMAGES");
-    MUST(guest_inspect_again(&bench->guest, &guest.spec, images, bench->golden, CALL_MS, &err));
-    assert_int_equal(guest_inspect_again(&bench->guest, &guest.spec, images, bench->overlays, CALL_MS, &err),
-                     -1);
+    MUST(guest_reinspect(&bench->guest, &guest.spec, images, bench->golden, CALL_MS, &err));
+    assert_int_equal(guest_reinspect(&bench->guest, &guest.spec, images, bench->overlays, CALL_MS, &err), -1);
     assert_non_null(strstr(err.text, "golden state"));
 
     CLEANUP_FREE char *disk = read_in_guest(bench, "/dev/vda");
@@ -441,7 +444,7 @@ static void count_end(void *context, const char *uuid)
 static void restore_too_late(struct bench *bench, const struct guest_spec *spec, const char *saved)
 {
     const struct guest_watcher watcher = {.gone = count_end};
-    guest_watch(bench->hypervisor, &watcher);
+    hypervisor_watch(bench->hypervisor, &watcher);
     for (int64_t timeout_ms = 60; ended == 0 && timeout_ms < 10000; timeout_ms += timeout_ms / 2) {
         assert_int_equal(guest_restore(&bench->guest, spec, saved, timeout_ms, &err), -1);
         assert_int_equal(err.code, ERROR_HYPERVISOR);
@@ -451,7 +454,7 @@ static void restore_too_late(struct bench *bench, const struct guest_spec *spec,
         while (ended == 0 && clock_left_ms(deadline_ms) > 0);
     }
     assert_true(ended > 0);
-    guest_watch(bench->hypervisor, NULL);
+    hypervisor_watch(bench->hypervisor, NULL);
 }
 
 /* Neither a state that is not this guest's, nor a damaged one, nor a late one leaves anything running. */

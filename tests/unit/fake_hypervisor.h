@@ -19,8 +19,13 @@
 #include "doctor/fits.h"
 #include "doctor/warm.h"
 #include "fake_rfb.h"
+#include "guest/agent.h"
 #include "guest/guest.h"
 #include "guest/helper.h"
+#include "guest/owned.h"
+#include "guest/reinspect.h"
+#include "guest/save.h"
+#include "guest/start.h"
 #include "image/image.h"
 #include "image/overlay.h"
 
@@ -283,8 +288,8 @@ int guest_helper_renew(const struct guest *guest, int64_t deadline_ms, struct er
     return guest_agent_ping(guest, clock_left_ms(deadline_ms), err);
 }
 
-int guest_inspect_again(struct guest *guest, const struct guest_spec *spec, const char *image_dir,
-                        const char *golden_dir, int64_t timeout_ms, struct error *err)
+int guest_reinspect(struct guest *guest, const struct guest_spec *spec, const char *image_dir,
+                    const char *golden_dir, int64_t timeout_ms, struct error *err)
 {
     (void)image_dir, (void)golden_dir, (void)timeout_ms;
     LOCK_SCOPE(&fake_host.mutex);
@@ -357,7 +362,7 @@ void guest_list_free(struct guest_owned *list, size_t count)
     free(list);
 }
 
-void guest_watch(struct hypervisor *hypervisor, const struct guest_watcher *watcher)
+void hypervisor_watch(struct hypervisor *hypervisor, const struct guest_watcher *watcher)
 {
     (void)hypervisor;
     LOCK_SCOPE(&fake_host.mutex);

@@ -9,7 +9,8 @@
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/text.h"
-#include "guest/helper_run.h"
+#include "guest/helper.h"
+#include "guest/hypervisor.h"
 
 /* A guest whose helper ends after some looks with some words. */
 struct fake_guest {
@@ -110,14 +111,16 @@ static const char *const type[] = {"type", NULL};
 static int enter(struct fake_guest *guest, const char *text, helper_cancelled *cancelled, int64_t timeout_ms,
                  size_t *typed, struct error *err)
 {
-    struct helper_run run = {.arguments = type,
+    struct helper_run run = {.ask = answer,
+                             .agent = guest,
+                             .arguments = type,
                              .input = text,
                              .input_size = strlen(text),
                              .characters = strlen(text),
                              .cancelled = cancelled,
                              .context = guest,
                              .deadline_ms = clock_deadline(timeout_ms)};
-    return helper_run(answer, guest, &run, typed, err);
+    return helper_run(&run, typed, err);
 }
 
 static void test_text_is_entered(void **state)

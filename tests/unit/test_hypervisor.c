@@ -9,6 +9,8 @@
 #include "base/clock.h"
 #include "guest/call.h"
 #include "guest/guest.h"
+#include "guest/hypervisor.h"
+#include "guest/owned.h"
 
 static atomic_int cleared;
 
@@ -65,7 +67,7 @@ static void a_call_in_time(void **state)
     struct error err = ERROR_INIT;
     CLEANUP_HYPERVISOR struct hypervisor *hypervisor = open_test();
     struct nap *nap = new_nap(0);
-    assert_int_equal(hypervisor_call(hypervisor, "nap", sleep_then_write, nap, 5000, &err), 0);
+    assert_int_equal(call_hypervisor(hypervisor, "nap", sleep_then_write, nap, 5000, &err), 0);
     assert_int_equal(nap->memory[0], 1);
     assert_false(nap->saw_abandoned);
     call_release(nap);
@@ -81,7 +83,7 @@ static void a_late_call_is_left_behind(void **state)
     int before = atomic_load(&cleared);
     struct nap *nap = new_nap(400);
     int64_t begun = clock_monotonic_ms();
-    assert_int_equal(hypervisor_call(hypervisor, "nap", sleep_then_write, nap, 50, &err), -1);
+    assert_int_equal(call_hypervisor(hypervisor, "nap", sleep_then_write, nap, 50, &err), -1);
     assert_in_range(clock_monotonic_ms() - begun, 50, 350);
     assert_int_equal(err.code, ERROR_HYPERVISOR);
     assert_non_null(strstr(err.text, "cannot nap"));
@@ -100,7 +102,7 @@ static void an_error_keeps_its_code(void **state)
     struct error err = ERROR_INIT;
     CLEANUP_HYPERVISOR struct hypervisor *hypervisor = open_test();
     struct nap *nap = new_nap(0);
-    assert_int_equal(hypervisor_call(hypervisor, "fail", fail_with_words, nap, 5000, &err), -1);
+    assert_int_equal(call_hypervisor(hypervisor, "fail", fail_with_words, nap, 5000, &err), -1);
     assert_int_equal(err.code, ERROR_NO_CAPACITY);
     assert_string_equal(err.text, "the words of the work");
     call_release(nap);

@@ -1,12 +1,13 @@
-/* What a node does with a guest that it did not start itself in this run: pause, resume, inspect again. */
+#include "guest/reinspect.h"
+
 #include <libvirt/virterror.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "guest/call.h"
-#include "guest/guest.h"
 #include "guest/inspect.h"
+#include "guest/libvirt_error.h"
 #include "guest/xml.h"
 
 struct adopt_state {
@@ -20,39 +21,12 @@ static void clear_adopt(void *state)
     free(adopt->xml);
 }
 
-static int set_running(virDomainPtr domain, void *state, struct error *err)
-{
-    const bool *run = state;
-    int now, reason;
-    if (virDomainGetState(domain, &now, &reason, 0) < 0)
-        return call_libvirt_error(ERROR_HYPERVISOR, err, "cannot ask for the guest's state");
-    bool running = now == VIR_DOMAIN_RUNNING || now == VIR_DOMAIN_BLOCKED;
-    if (running == *run)
-        return 0;
-    if ((*run ? virDomainResume(domain) : virDomainSuspend(domain)) < 0)
-        return call_libvirt_error(ERROR_GUEST_FAILED, err, "cannot %s the guest", *run ? "resume" : "pause");
-    return 0;
-}
-
-int guest_pause(const struct guest *guest, int64_t timeout_ms, struct error *err)
-{
-    CLEANUP_CALL bool *run = call_new(sizeof *run, NULL);
-    return call_guest(guest, "pause the guest", set_running, run, timeout_ms, err);
-}
-
-int guest_resume(const struct guest *guest, int64_t timeout_ms, struct error *err)
-{
-    CLEANUP_CALL bool *run = call_new(sizeof *run, NULL);
-    *run = true;
-    return call_guest(guest, "resume the guest", set_running, run, timeout_ms, err);
-}
-
 static int read_xml(virDomainPtr domain, void *state, struct error *err)
 {
     struct adopt_state *adopt = state;
     adopt->run = (int)virDomainGetID(domain);
     adopt->xml = virDomainGetXMLDesc(domain, VIR_DOMAIN_XML_SECURE);
-    return adopt->xml ? 0 : call_libvirt_error(ERROR_HYPERVISOR, err, "cannot read the guest's XML");
+    return adopt->xml ? 0 : libvirt_error(ERROR_HYPERVISOR, err, "cannot read the guest's XML");
 }
 
 /* What an image and a hypervisor decided when the domain was made; all strings but one are owned. */
@@ -113,8 +87,8 @@ static int read_found(const char *xml, const char *image_dir, const char *golden
     return 0;
 }
 
-int guest_inspect_again(struct guest *guest, const struct guest_spec *known, const char *image_dir,
-                        const char *golden_dir, int64_t timeout_ms, struct error *err)
+int guest_reinspect(struct guest *guest, const struct guest_spec *known, const char *image_dir,
+                    const char *golden_dir, int64_t timeout_ms, struct error *err)
 {
     CLEANUP(clear_found) struct found found = {0};
     CLEANUP_CALL struct adopt_state *state = call_new(sizeof *state, clear_adopt);

@@ -1,4 +1,4 @@
-/* Making pictures smaller. Private to display/. */
+/* Making pictures smaller by averaging, never larger. Private to display/. */
 #ifndef BERTHOS_DISPLAY_SCALE_H
 #define BERTHOS_DISPLAY_SCALE_H
 

@@ -1,4 +1,4 @@
-/* /v1/leases, and what ends or describes a lease. Private to http/. */
+/* The routes /v1/leases, and what ends or describes a lease. Private to http/. */
 #ifndef BERTHOS_HTTP_ROUTES_LEASES_H
 #define BERTHOS_HTTP_ROUTES_LEASES_H
 

@@ -1,4 +1,4 @@
-/* /health, /v1/eligibility, /v1/node, /v1/park, /v1/unpark. Private to http/. */
+/* The routes /health, /v1/eligibility, /v1/node, /v1/park, /v1/unpark. Private to http/. */
 #ifndef BERTHOS_HTTP_ROUTES_NODE_H
 #define BERTHOS_HTTP_ROUTES_NODE_H
 

@@ -1,4 +1,4 @@
-/* /v1/pairing, /v1/pair, /v1/pairings. Private to http/. */
+/* The routes /v1/pairing, /v1/pair, /v1/pairings. Private to http/. */
 #ifndef BERTHOS_HTTP_ROUTES_PAIRING_H
 #define BERTHOS_HTTP_ROUTES_PAIRING_H
 

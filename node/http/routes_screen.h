@@ -1,4 +1,4 @@
-/* /v1/leases/{id}/screenshot and /v1/leases/{id}/actions. Private to http/. */
+/* The routes /v1/leases/{id}/screenshot and /v1/leases/{id}/actions. Private to http/. */
 #ifndef BERTHOS_HTTP_ROUTES_SCREEN_H
 #define BERTHOS_HTTP_ROUTES_SCREEN_H
 

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Reads what files of C declare, for the other lints.
 
-By hand: declarations.py FILE... prints a line for each declaration at file scope: KIND FILE LINE NAME. KIND is one of
+By hand: declarations.py FILE... prints a line for each declaration at file scope: KIND FILE LINE NAME LINES. KIND is one of
 
     static   a file-private function, where it is defined; inline ones of a header too
     public   any other function, where it is defined
@@ -99,4 +99,4 @@ def declared(path: str, code: str, start: int, head: str, end: int, body: bool) 
 if __name__ == "__main__":
     for given in sys.argv[1:]:
         for found in declarations(given):
-            print(found.kind, found.path, found.line, found.name)
+            print(found.kind, found.path, found.line, found.name, found.lines)

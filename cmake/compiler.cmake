@@ -23,7 +23,14 @@ else()
   set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   target_compile_options(berthos_flags INTERFACE
     -fstack-protector-strong -fstack-clash-protection -fcf-protection -ftrivial-auto-var-init=zero)
+  # Level 3 is of GCC 12 and glibc 2.34; elsewhere glibc's headers warn that it is taken for 2.
+  include(CheckCSourceCompiles)
+  set(CMAKE_REQUIRED_FLAGS "-O2 -Werror -D_FORTIFY_SOURCE=3")
+  check_c_source_compiles("#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }" BERTHOS_FORTIFY_3)
+  unset(CMAKE_REQUIRED_FLAGS)
+  set(fortify $<IF:$<BOOL:${BERTHOS_FORTIFY_3}>,3,2>)
   target_compile_definitions(berthos_flags INTERFACE
-    $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=2> $<$<NOT:$<CONFIG:Debug>>:NDEBUG>)
+    $<$<NOT:$<CONFIG:Debug>>:_FORTIFY_SOURCE=${fortify}>
+    $<$<NOT:$<CONFIG:Debug>>:NDEBUG>)
   target_link_options(berthos_flags INTERFACE -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed)
 endif()

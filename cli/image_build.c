@@ -28,11 +28,12 @@ const struct command command_image_build = {
     "Build a guest image",
     .usage = {.rows = image_arguments_rows,
               .size = sizeof(struct image_arguments),
-              .help = "Build a guest image: berthos-linux-desktop:v1, or berthos-test-guest:v1 for tests. "
+              .help = "Build a guest image: berthos-linux-desktop:v1 or, from a source tree, "
+                      "berthos-test-guest:v1 for tests. "
                       "Needs root. "
                       "What it does is told on stderr; "
                       "the sha256 of the manifest, which image_digest of node.toml pins, goes to stdout.",
               .examples = "berth image build\n"
-                          "berth image build --dir /srv/images berthos-test-guest:v1"},
+                          "berth image build --dir /srv/images"},
     .run = run_image_build,
 };

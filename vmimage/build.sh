@@ -26,7 +26,7 @@ usage: build.sh [--dir DIR] [NAME]
 
 Builds a guest image and prints the sha256 of its manifest.
 
-  NAME              berthos-linux-desktop:v1 (the default) or berthos-test-guest:v1
+  NAME              berthos-linux-desktop:v1 (the default) or, in a source tree, berthos-test-guest:v1
   --dir DIR         where the image goes (default /var/lib/berthos/images)
   --recipe-digest   print the digest of what decides the image (the files of its recipe), build nothing
   --help            print this
@@ -68,7 +68,8 @@ berthos-linux-desktop:v1) RECIPE=$RECIPES/desktop ;;
 berthos-test-guest:v1) RECIPE=$RECIPES/test-guest ;;
 *) wrong_usage "there is no recipe for '$IMAGE_NAME'." ;;
 esac
-[[ -f $RECIPE/build.sh ]] || fail "the recipe of $IMAGE_NAME is not installed ($RECIPE/build.sh)."
+[[ -f $RECIPE/build.sh ]] ||
+    fail "the recipe of $IMAGE_NAME is not installed, for only tests have a use for it: run vmimage/build.sh --dir DIR $IMAGE_NAME in a source tree of Berthos."
 [[ -n $IMAGE_DIR ]] || wrong_usage "--dir needs a folder."
 IMAGE_DIR=$(realpath --canonicalize-missing -- "$IMAGE_DIR")
 IMAGE_STEM=$(image_stem "$IMAGE_NAME")

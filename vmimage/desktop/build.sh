@@ -32,7 +32,7 @@ recipe_build() {
         berthos.egress.policy=default-deny
         berthos.display=xorg-virtio-gpu
     )
-    # no_timer_check: see the test guest's
+    # no_timer_check: under emulation on a busy host the kernel does not see its timer tick in time and panics
     IMAGE_CMDLINE="console=ttyS0 quiet loglevel=3 root=/dev/vda rw panic=-1 cryptomgr.notests no_timer_check"
     IMAGE_CMDLINE+=" drm_kms_helper.fbdev_emulation=0 systemd.unit=berthos.target"
     # docs/IMAGE.md, "Interrupts"

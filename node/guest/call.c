@@ -134,10 +134,10 @@ virDomainPtr call_domain(virConnectPtr connection, const struct guest *guest, st
     return NULL;
 }
 
-int call_see_gone(virDomainPtr domain, struct error *err)
+int call_see_gone(virDomainPtr domain, int run, struct error *err)
 {
     struct error missing = ERROR_INIT;
-    struct guest ended = {.run = (int)virDomainGetID(domain)};
+    struct guest ended = {.run = run};
     if (virDomainGetUUIDString(domain, ended.uuid) < 0)
         return libvirt_error(ERROR_HYPERVISOR, err, "cannot see whether the guest is gone");
     CLEANUP_DOMAIN virDomainPtr left = call_domain(virDomainGetConnect(domain), &ended, &missing);

@@ -55,10 +55,11 @@ int call_guest(const struct guest *guest, const char *what, call_guest_work *wor
 virDomainPtr call_domain(virConnectPtr connection, const struct guest *guest, struct error *err);
 
 /*
- * On a worker: whether the domain that was ended is gone. A transient domain is unknown once it has stopped;
- * it is looked up again, so that "gone" is seen, not believed. -1 with ERROR_ENDING or ERROR_HYPERVISOR.
+ * On a worker: whether the run of a domain that was ended is gone. A transient domain is unknown once it has
+ * stopped; it is looked up again, so that "gone" is seen, not believed. run: asked for before the end, which
+ * takes it out of `domain`. -1 with ERROR_ENDING or ERROR_HYPERVISOR.
  */
-int call_see_gone(virDomainPtr domain, struct error *err);
+int call_see_gone(virDomainPtr domain, int run, struct error *err);
 
 CLEANUP_DEFINE(domain, virDomainPtr, virDomainFree);
 #define CLEANUP_DOMAIN CLEANUP(cleanup_domain)

@@ -20,9 +20,10 @@ static bool has_ended(void)
 static int destroy_domain(virDomainPtr domain, void *state, struct error *err)
 {
     (void)state;
+    int run = (int)virDomainGetID(domain);
     if (virDomainDestroy(domain) < 0 && !has_ended())
         return libvirt_error(ERROR_ENDING, err, "cannot destroy the guest");
-    return call_see_gone(domain, err);
+    return call_see_gone(domain, run, err);
 }
 
 int guest_destroy(const struct guest *guest, int64_t timeout_ms, struct error *err)

@@ -32,9 +32,10 @@ static void clear_save(void *state)
 static int save_domain(virDomainPtr domain, void *state, struct error *err)
 {
     const struct save_state *save = state;
+    int run = (int)virDomainGetID(domain);
     if (virDomainSaveFlags(domain, save->part, NULL, VIR_DOMAIN_SAVE_RUNNING) < 0)
         return libvirt_error(ERROR_GUEST_FAILED, err, "cannot save the guest to %s", save->part);
-    return call_see_gone(domain, err);
+    return call_see_gone(domain, run, err);
 }
 
 /* Gives the saved file its name. */

@@ -34,6 +34,7 @@ static int connect_once(void **state)
 {
     (void)state;
     virSetErrorFunc(NULL, quiet);
+    virEventRegisterDefaultImpl();
     connection = virConnectOpen("qemu:///system");
     if (!connection)
         fprintf(stderr, "no libvirt at qemu:///system: run this under tests/hypervisor.sh run\n");
@@ -199,6 +200,79 @@ static void unknown_and_taken_have_their_codes(void **state)
                 virGetLastError()->code == VIR_ERR_OPERATION_INVALID);
     assert_null(virDomainLookupByName(connection, name));
     assert_int_equal(virGetLastError()->code, VIR_ERR_NO_DOMAIN);
+}
+
+/* --- a run of a domain ----------------------------------------------------------------------------- */
+
+/* What the next event said: its kind, and the id of the domain that came with it. */
+struct seen_event {
+    int event, run;
+};
+
+static int on_event(virConnectPtr of, virDomainPtr domain, int event, int detail, void *context)
+{
+    (void)of;
+    (void)detail;
+    struct seen_event *seen = context;
+    *seen = (struct seen_event){event, (int)virDomainGetID(domain)};
+    return 0;
+}
+
+static void on_time_out(int timer, void *context)
+{
+    (void)timer;
+    *(bool *)context = true;
+}
+
+static void wait_for_event(struct seen_event *seen, int event, int run)
+{
+    bool late = false;
+    int timer = virEventAddTimeout(20000, on_time_out, &late, NULL);
+    while (!late && seen->event != event)
+        assert_int_equal(virEventRunDefaultImpl(), 0);
+    virEventRemoveTimeout(timer);
+    assert_int_equal(seen->event, event);
+    assert_int_equal(seen->run, run);
+}
+
+/*
+ * The id of a domain is of one run of it: positive, what a look-up finds, and what events carry when its CPUs
+ * stand or go on; the next run under the same UUID has another. A pointer through which the domain was
+ * destroyed has lost it: it is asked for before. That it is the same after libvirtd's restart is not cheap to
+ * see here, and live.libvirt_down sees it: a lease whose guest had another id by then would be over.
+ */
+static void a_run_has_an_id_of_its_own(void **state)
+{
+    (void)state;
+    CLEANUP_FREE char *name = fresh_name();
+    CLEANUP_FREE char *xml = domain_xml(name, "<uuid>be274055-0000-5000-8000-000000000003</uuid>", "", "");
+    int first_run;
+    {
+        CLEANUP_DOMAIN virDomainPtr domain = start(xml, VIR_DOMAIN_START_VALIDATE);
+        assert_non_null(domain);
+        first_run = (int)virDomainGetID(domain);
+        assert_true(first_run > 0);
+        virDomainPtr again = virDomainLookupByName(connection, name);
+        assert_non_null(again);
+        assert_int_equal(virDomainGetID(again), first_run);
+        virDomainFree(again);
+
+        struct seen_event seen = {.event = -1};
+        int id = virConnectDomainEventRegisterAny(connection, domain, VIR_DOMAIN_EVENT_ID_LIFECYCLE,
+                                                  VIR_DOMAIN_EVENT_CALLBACK(on_event), &seen, NULL);
+        assert_true(id >= 0);
+        assert_int_equal(virDomainResume(domain), 0);
+        wait_for_event(&seen, VIR_DOMAIN_EVENT_RESUMED, first_run);
+        assert_int_equal(virDomainSuspend(domain), 0);
+        wait_for_event(&seen, VIR_DOMAIN_EVENT_SUSPENDED, first_run);
+        assert_int_equal(virConnectDomainEventDeregisterAny(connection, id), 0);
+        assert_int_equal(virDomainDestroy(domain), 0);
+        assert_int_equal((int)virDomainGetID(domain), -1);
+    }
+    CLEANUP_DOMAIN virDomainPtr next = start(xml, VIR_DOMAIN_START_VALIDATE);
+    assert_non_null(next);
+    assert_true((int)virDomainGetID(next) > 0);
+    assert_int_not_equal(virDomainGetID(next), first_run);
 }
 
 /* Files for a start with kernel, initrd and an overlay on a base; QEMU never runs what is in them. */
@@ -450,9 +524,12 @@ static char *replaced(const char *xml, const char *from, const char *to)
     return text;
 }
 
-/* Restores with a fresh overlay on the golden disk and another lease; the new domain's genid. *Owned*. */
+/*
+ * Restores with a fresh overlay on the golden disk and another lease; the new domain's genid. *Owned*. *run:
+ * the id of the run before it, then of this one.
+ */
 static char *restore_once(const struct files *files, const char *state, const char *saved, const char *golden,
-                          const char *uuid, const char *lease)
+                          const char *uuid, const char *lease, int *run)
 {
     CLEANUP_FREE char *overlay = text_format("%s/%s.qcow2", files->folder, lease);
     qemu_img((const char *const[]){"qemu-img", "create", "-q", "-f", "qcow2", "-F", "qcow2", "-b", golden,
@@ -469,6 +546,9 @@ static char *restore_once(const struct files *files, const char *state, const ch
         fail_msg("%s", last_reason());
     CLEANUP_DOMAIN virDomainPtr domain = virDomainLookupByUUIDString(connection, uuid);
     assert_non_null(domain);
+    assert_true((int)virDomainGetID(domain) > 0);
+    assert_int_not_equal(virDomainGetID(domain), *run);
+    *run = (int)virDomainGetID(domain);
     CLEANUP_FREE char *live = virDomainGetXMLDesc(domain, 0);
     assert_non_null(strstr(live, overlay));
     assert_non_null(strstr(live, golden));
@@ -479,8 +559,8 @@ static char *restore_once(const struct files *files, const char *state, const ch
 /*
  * A guest saved without relabelling: the file is root's, with mode 0600 from the start, and a restore leaves
  * its owner and its ctime alone, so that it can be known again. Another disk path, a longer chain and other
- * metadata may be given, under the same name and UUID; each restore has a genid of its own; another UUID is
- * refused.
+ * metadata may be given, under the same name and UUID; each restore has a genid and a domain id of its own;
+ * another UUID is refused.
  */
 static void a_saved_guest_is_restored_twice(void **state)
 {
@@ -490,12 +570,14 @@ static void a_saved_guest_is_restored_twice(void **state)
     CLEANUP_FREE char *backing = on(files->base, "<backingStore/>");
     CLEANUP_FREE char *name = fresh_name();
     char uuid[VIR_UUID_STRING_BUFLEN];
+    int run;
     give_to_own_uid(files->overlay);
     CLEANUP_FREE char *xml = own_uid_xml(files, name, OWN_UID, files->overlay, backing);
     {
         CLEANUP_DOMAIN virDomainPtr domain = start(xml, VIR_DOMAIN_START_VALIDATE);
         assert_non_null(domain);
         assert_int_equal(virDomainGetUUIDString(domain, uuid), 0);
+        run = (int)virDomainGetID(domain);
         if (virDomainSaveFlags(domain, saved_path, NULL, VIR_DOMAIN_SAVE_RUNNING) < 0)
             fail_msg("%s", last_reason());
         assert_null(virDomainLookupByName(connection, name));
@@ -511,8 +593,8 @@ static void a_saved_guest_is_restored_twice(void **state)
     assert_non_null(described);
     CLEANUP_FREE char *other_uuid = replaced(described, uuid, "be274055-0000-5000-8000-000000000002");
     assert_int_equal(virDomainRestoreFlags(connection, saved_path, other_uuid, VIR_DOMAIN_SAVE_PAUSED), -1);
-    CLEANUP_FREE char *first = restore_once(files, saved_path, described, golden, uuid, "l_2");
-    CLEANUP_FREE char *second = restore_once(files, saved_path, described, golden, uuid, "l_3");
+    CLEANUP_FREE char *first = restore_once(files, saved_path, described, golden, uuid, "l_2", &run);
+    CLEANUP_FREE char *second = restore_once(files, saved_path, described, golden, uuid, "l_3", &run);
     assert_string_not_equal(first, second);
     assert_untouched(saved_path, &saved);
 }
@@ -526,6 +608,7 @@ int main(void)
         cmocka_unit_test(graphics_descriptors_are_many),
         cmocka_unit_test(metadata_comes_back),
         cmocka_unit_test(unknown_and_taken_have_their_codes),
+        cmocka_unit_test(a_run_has_an_id_of_its_own),
         cmocka_unit_test_setup_teardown(without_relabelling_files_keep_their_owner, make_files, remove_files),
         cmocka_unit_test(qemu_is_confined),
         cmocka_unit_test_setup_teardown(a_uid_of_its_own, make_files, remove_files),

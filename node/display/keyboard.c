@@ -30,6 +30,13 @@ size_t keyboard_release(struct input_state *input, const uint32_t *keys, size_t 
     return count * KEYBOARD_BYTES;
 }
 
+/* An event has left QEMU's queue, whose timer now runs for the next one. */
+static void note_delivered(struct input_state *input)
+{
+    input->keys_delivered++;
+    input->due_us = clock_monotonic_us() + KEY_US;
+}
+
 /*
  * Sends key events (or none), waits for QEMU to have read them, and learns from the echo what has left its
  * queue; see proof.h. The mutex is held.
@@ -47,17 +54,15 @@ static int post_keys(struct turn *turn, const unsigned char *bytes, size_t count
         return -1;
     /* Either the timer's turn before the last, or nothing was in the way of the first of these. */
     bool due = input->due_us <= input->pinged_us;
-    if (due && input->keys_delivered < input->keys_sent && (count == 0 || empty)) {
-        input->keys_delivered++;
-        input->due_us = clock_monotonic_us() + KEY_US;
-    }
+    if (due && input->keys_delivered < input->keys_sent && (count == 0 || empty))
+        note_delivered(input);
     input->pinged_us = sent_us;
     return 0;
 }
 
 /* The timer of QEMU's queue is due: two pings, the second sent by the session's thread when the first is
  * back, prove that it has been served. The mutex is held. */
-static int prove_turn(struct turn *turn, struct error *err)
+static int prove_served(struct turn *turn, struct error *err)
 {
     struct session *session = turn->session;
     struct input_state *input = turn->input;
@@ -72,8 +77,7 @@ static int prove_turn(struct turn *turn, struct error *err)
     input->pinged_us = sent_us;
     if (!session->chaser || input->due_us > sent_us)
         return 0;
-    input->keys_delivered++;
-    input->due_us = clock_monotonic_us() + KEY_US;
+    note_delivered(input);
     return 0;
 }
 
@@ -84,7 +88,7 @@ static int follow_queue(struct turn *turn, struct error *err)
     struct input_state *input = turn->input;
     bool queued = input->keys_delivered < input->keys_sent;
     if (queued && clock_monotonic_us() >= input->due_us)
-        return prove_turn(turn, err);
+        return prove_served(turn, err);
     int64_t until_us = queued ? input->due_us : clock_monotonic_us() + IDLE_US;
     session_sleep_until(turn->session, until_us);
     return 0;

@@ -24,11 +24,6 @@
 #define HELPER_MS           30000
 #define HELPER_CHARACTER_MS 50
 
-static const struct display_helper *helper_of(const struct turn *turn)
-{
-    return &turn->input->helper;
-}
-
 static int64_t helper_deadline(const struct turn *turn, size_t characters)
 {
     int64_t until_ms = clock_deadline(HELPER_MS + HELPER_CHARACTER_MS * (int64_t)characters);
@@ -42,24 +37,36 @@ static uint8_t button_bit(enum action_button button)
     return (uint8_t)(1u << button);
 }
 
-static int perform_click(struct turn *turn, const struct action *action, struct error *err)
+/* Moves to a pixel and presses there, so many times. */
+static int press_at(struct turn *turn, struct action_point at, uint8_t others, uint8_t pressed, int32_t times,
+                    struct error *err)
 {
-    /* The tablet has to be where the helper puts the pointer: its next position, if it is the same, is no
-     * event. */
-    if (action->button >= BUTTON_BACK)
-        return pointer_send(turn, action->point, pointer_buttons(turn), err) < 0 ||
-                       keyboard_settle(turn, err) < 0
-                   ? -1
-                   : helper_of(turn)->click(helper_of(turn)->context, action->point, action->button,
-                                            action->count, helper_deadline(turn, 0), err);
-    uint8_t others = pointer_buttons(turn) & (uint8_t)~button_bit(action->button);
-    if (pointer_send(turn, action->point, others, err) < 0)
+    if (pointer_send(turn, at, others, err) < 0)
         return -1;
-    for (int i = 0; i < action->count; i++)
-        if (pointer_send(turn, action->point, others | button_bit(action->button), err) < 0 ||
-            pointer_send(turn, action->point, others, err) < 0)
+    for (int32_t i = 0; i < times; i++)
+        if (pointer_send(turn, at, others | pressed, err) < 0 || pointer_send(turn, at, others, err) < 0)
             return -1;
     return 0;
+}
+
+/* The tablet has to be where the helper puts the pointer: its next position, if it is the same, is no event.
+ */
+static int click_by_helper(struct turn *turn, const struct action *action, struct error *err)
+{
+    const struct display_helper *helper = &turn->input->helper;
+    if (pointer_send(turn, action->point, pointer_buttons(turn), err) < 0 || keyboard_settle(turn, err) < 0)
+        return -1;
+    return helper->click(helper->context, action->point, action->button, action->count,
+                         helper_deadline(turn, 0), err);
+}
+
+static int perform_click(struct turn *turn, const struct action *action, struct error *err)
+{
+    if (action->button >= BUTTON_BACK)
+        return click_by_helper(turn, action, err);
+    uint8_t pressed = button_bit(action->button);
+    return press_at(turn, action->point, pointer_buttons(turn) & (uint8_t)~pressed, pressed, action->count,
+                    err);
 }
 
 static int perform_move(struct turn *turn, const struct action *action, struct error *err)
@@ -115,20 +122,15 @@ static int perform_button(struct turn *turn, const struct action *action, struct
 /* A press of a wheel button is a notch, its release nothing. */
 static int perform_scroll(struct turn *turn, const struct action *action, struct error *err)
 {
-    uint8_t buttons = pointer_buttons(turn);
+    const struct display_helper *helper = &turn->input->helper;
     uint8_t wheel = (uint8_t)(1u << (action->dy > 0 ? WHEEL_DOWN : WHEEL_UP));
-    if (pointer_send(turn, action->point, buttons, err) < 0)
+    if (press_at(turn, action->point, pointer_buttons(turn), wheel, abs(action->dy), err) < 0)
         return -1;
-    for (int32_t i = 0; i < abs(action->dy); i++)
-        if (pointer_send(turn, action->point, buttons | wheel, err) < 0 ||
-            pointer_send(turn, action->point, buttons, err) < 0)
-            return -1;
     if (action->dx == 0)
         return 0;
-    return keyboard_settle(turn, err) < 0
-               ? -1
-               : helper_of(turn)->scroll(helper_of(turn)->context, action->point, action->dx,
-                                         helper_deadline(turn, 0), err);
+    if (keyboard_settle(turn, err) < 0)
+        return -1;
+    return helper->scroll(helper->context, action->point, action->dx, helper_deadline(turn, 0), err);
 }
 
 /* --- the keyboard -------------------------------------------------------------------------------------- */
@@ -167,17 +169,17 @@ static int type_by_keys(struct turn *turn, const struct action *action, struct e
 /* After everything that was sent before, which its own way into the guest would overtake. */
 static int type_by_helper(struct turn *turn, const struct action *action, struct error *err)
 {
+    const struct display_helper *helper = &turn->input->helper;
     if (keyboard_settle(turn, err) < 0)
         return -1;
-    return helper_of(turn)->type(helper_of(turn)->context, action->text, strlen(action->text),
-                                 turn->input->stop, helper_deadline(turn, action->characters), &turn->typed,
-                                 err);
+    return helper->type(helper->context, action->text, strlen(action->text), turn->input->stop,
+                        helper_deadline(turn, action->characters), &turn->typed, err);
 }
 
 static int perform_type(struct turn *turn, const struct action *action, struct error *err)
 {
     bool longer = action->via == VIA_AUTO && action->characters > KEYS_AUTO_MAX;
-    bool by_helper = (action->needs & NEED_TYPIST) || (longer && helper_of(turn)->type);
+    bool by_helper = (action->needs & NEED_TYPIST) || (longer && turn->input->helper.type);
     turn->typed = 0;
     if ((by_helper ? type_by_helper : type_by_keys)(turn, action, err) == 0)
         return 0;
@@ -326,7 +328,7 @@ int perform_action(struct turn *turn, const struct action *action, struct error 
 
 int perform_check(const struct turn *turn, const struct action *action, struct error *err)
 {
-    const struct display_helper *helper = helper_of(turn);
+    const struct display_helper *helper = &turn->input->helper;
     unsigned has = (helper->type ? NEED_TYPIST : 0u) | (helper->click ? NEED_BUTTONS : 0u) |
                    (helper->scroll ? NEED_WHEEL : 0u);
     return action_check_needs(action, has, err);

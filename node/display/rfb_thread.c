@@ -203,13 +203,10 @@ static void serve_session(struct rfb_thread *thread)
 /* Tells callers that the handshake is over. */
 static void begin_session(struct rfb_thread *thread)
 {
-    struct session *session = thread->session;
-    LOCK_SCOPE(&session->mutex);
-    session->state = SESSION_RUNNING;
-    session->width = thread->client.canvas.width;
-    session->height = thread->client.canvas.height;
-    session->heard_ms = clock_monotonic_ms();
-    pthread_cond_broadcast(&session->changed);
+    LOCK_SCOPE(&thread->session->mutex);
+    thread->session->state = SESSION_RUNNING;
+    tell_session(thread, false);
+    pthread_cond_broadcast(&thread->session->changed);
 }
 
 static void end_session(struct rfb_thread *thread, bool connected)

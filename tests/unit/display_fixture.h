@@ -1,4 +1,4 @@
-/* A display session against fake_rfb.h, and what tests of its eyes and of its hands share. */
+/* A display session against fake_rfb.h, and what tests of looking and of input share. */
 #ifndef BERTHOS_TESTS_DISPLAY_FIXTURE_H
 #define BERTHOS_TESTS_DISPLAY_FIXTURE_H
 

@@ -1,4 +1,4 @@
-/* The hands of a display session against a server that behaves as QEMU's. CASES.md 1, 3, 4, 6, 8. */
+/* The input of a display session against a server that behaves as QEMU's. CASES.md 1, 3, 4, 6, 8. */
 #include "unit.h"
 
 #include <stdio.h>

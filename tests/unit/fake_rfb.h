@@ -158,13 +158,16 @@ static bool fake_tick(struct fake *fake)
     int width = fake->width, height = fake->height;
     uint32_t seed = fake->seed;
     struct fake_patch patch = fake->patch;
-    bool cut = fake->cut_short, halves = fake->halves;
+    bool cut = fake->cut_short, halves = fake->halves, resize = fake->resize;
     pthread_mutex_unlock(&fake->mutex);
+    if (resize) /* the size is told before its pixels */
+        return true;
     bool everything = (fake->forced && fake->full) || seed != fake->sent_seed;
     bool patched = memcmp(&patch, &fake->sent_patch, sizeof patch) != 0;
     if (!fake->forced && !(fake->asked && (everything || patched)))
         return true;
-    bool cell = fake->forced;
+    /* a request that was made for a larger screen names a pixel that is no more */
+    bool cell = fake->forced && fake->force_x < width && fake->force_y < height;
     int x = fake->force_x / 16 * 16, w = x + 16 > width ? width - x : 16;
     fake->forced = fake->full = fake->asked = false;
     fake->sent_seed = seed;
@@ -234,8 +237,8 @@ static bool fake_message(struct fake *fake)
         fake->forced = true;
         fake->force_x = b[1] << 8 | b[2];
         fake->force_y = b[3] << 8 | b[4];
-        fake->full |= (b[5] << 8 | b[6]) > 16;
-        return fake_header(fake, 0); /* at once, and without a pixel */
+        fake->full |= (b[5] << 8 | b[6]) > 1; /* a fence asks for one pixel, on a screen of one cell too */
+        return fake_header(fake, 0);          /* at once, and without a pixel */
     case 5:
         if (!fake_read(fake, b, 5))
             return false;

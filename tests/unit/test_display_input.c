@@ -168,7 +168,7 @@ static void actions_take_turns(void **state)
         assert_int_equal(fake->events[i].kind, i < 80 ? 'k' : 'p');
 }
 
-/* --- the guest's agent and helper, as the hands see them ---------------------------------------------- */
+/* --- the guest's agent and helper, as the input sees them --------------------------------------------- */
 
 struct fake_guest {
     struct fake *fake;

@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "config/home.h"
 #include "config/url.h"
+#include "doctor/simulate.h"
 #include "doctor_table.h"
 #include "protocol/report.h"
 
@@ -25,11 +26,8 @@ struct doctor_arguments {
 static const struct usage_row rows[] = {
     {"intent", "INTENT", "private or public (default: as node.toml says)", usage_intent,
      .offset = offsetof(struct doctor_arguments, intent)},
-    {"simulate", "CASE",
-     "Judge this host as if it had one defect: "
-     "laptop, missing-image, bind-all, stale-labels, tampered-image, no-kvm, emulated-kvm, no-libvirt, "
-     "low-memory, low-cpu, wifi, battery, unconfined, nic",
-     usage_text, .offset = offsetof(struct doctor_arguments, simulate)},
+    {"simulate", "CASE", "Judge this host as if it had one defect: " SIMULATE_LIST, usage_text,
+     .offset = offsetof(struct doctor_arguments, simulate)},
     {"deep", NULL, "Start a paused canary guest also in private intent, and inspect its process", usage_flag,
      .offset = offsetof(struct doctor_arguments, deep)},
     {"market", NULL,

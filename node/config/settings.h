@@ -23,7 +23,7 @@ enum config_intent { INTENT_PRIVATE, INTENT_PUBLIC };
 enum config_guest_os { GUEST_OS_LINUX, GUEST_OS_WINDOWS_HOME, GUEST_OS_WINDOWS_PRO, GUEST_OS_MACOS };
 enum config_egress { EGRESS_DEFAULT_DENY, EGRESS_DEFAULT_ALLOW };
 enum config_accel { ACCEL_KVM, ACCEL_TCG };
-/* WARM_DEFAULT: not set; doctor_warm() decides by what the host has. It has no word. */
+/* WARM_DEFAULT: not set; room_warm() decides by what the host has. It has no word. */
 enum config_warm { WARM_RAM, WARM_DISK, WARM_OFF, WARM_DEFAULT };
 
 /* Strings are owned by the struct and never NULL unless the comment says so. */

@@ -1,4 +1,7 @@
-/* What this host has for leases, and what its berths need: arithmetic over facts. Private to doctor/. */
+/*
+ * How much room there is: what this host has for leases, what its berths need, whether a lease fits, and how
+ * spares are kept. Arithmetic over facts alone; room.h looks at the host. Private to doctor/.
+ */
 #ifndef BERTHOS_DOCTOR_CAPACITY_H
 #define BERTHOS_DOCTOR_CAPACITY_H
 
@@ -6,6 +9,7 @@
 
 #include "config/config.h"
 #include "doctor/facts.h"
+#include "protocol/lease.h"
 
 /* Of the node as a whole, however small its leases are (CONTRACT.md section 2). */
 #define CAPACITY_MIN_VCPU    2
@@ -26,8 +30,26 @@ struct capacity_need {
     int64_t states_mib; /* and what they take on disk */
 };
 
-/* warm: as it was decided, see warm.h. */
+/* warm: as it was decided, see capacity_warm(). */
 struct capacity_need capacity_need(const struct config *config, const struct capacity_facts *capacity,
                                    enum config_warm warm);
+
+struct own_guests; /* own_guests.h */
+
+/* Whether one lease of a shape fits beside the guests that were counted. ERROR_NO_CAPACITY says what is
+ * short. */
+int capacity_fits(const struct config *config, const struct capacity_facts *capacity,
+                  const struct own_guests *own, const struct lease_shape *shape, struct error *err);
+
+#define WARM_WHY_SIZE 256
+
+/*
+ * What node.toml says. Where it says nothing: ram, when the memory that is free (with what this node's own
+ * guests hold) is enough for a ready guest in every berth and for one lease beside them; else disk, when
+ * there is room for the saved states beside the overlays; else off. Pure. why: one sentence for the log,
+ * "warm is ram: ...".
+ */
+enum config_warm capacity_warm(const struct config *config, const struct capacity_facts *capacity,
+                               char why[WARM_WHY_SIZE]);
 
 #endif

@@ -3,6 +3,8 @@
  * container or a limited service they count, not the host. Every group from ours up to the root is asked;
  * the tightest wins.
  */
+#include "doctor/cgroup.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,12 +12,11 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "doctor/probe.h"
 
 /* Version 1 says "no limit" with a number near 2^63, rounded down to pages. */
 static const int64_t NO_LIMIT_V1 = INT64_C(1) << 60;
 
-static void tighten(int64_t *limit, int64_t value)
+static void tighten_limit(int64_t *limit, int64_t value)
 {
     if (value < *limit)
         *limit = value;
@@ -32,7 +33,7 @@ static void memory_left(const char *group, const char *stat_key, int64_t max, in
         !text_to_integer(value, 0, INT64_MAX / 2, &cached))
         cached = 0;
     int64_t free_bytes = max - used + cached;
-    tighten(&limits->mem_free_mib, free_bytes > 0 ? (free_bytes < max ? free_bytes : max) >> 20 : 0);
+    tighten_limit(&limits->mem_free_mib, free_bytes > 0 ? (free_bytes < max ? free_bytes : max) >> 20 : 0);
 }
 
 static void read_v2(const char *group, struct cgroup_limits *limits)
@@ -41,7 +42,7 @@ static void read_v2(const char *group, struct cgroup_limits *limits)
     int64_t quota, period, max, used;
     if (probe_line(group, "cpu.max", line, sizeof line) &&
         sscanf(line, "%" SCNd64 " %" SCNd64, &quota, &period) == 2 && quota >= 0 && period > 0)
-        tighten(&limits->milli_cpus, quota < INT64_MAX / 1000 ? quota * 1000 / period : INT64_MAX);
+        tighten_limit(&limits->milli_cpus, quota < INT64_MAX / 1000 ? quota * 1000 / period : INT64_MAX);
     if (probe_number(group, "memory.max", &max) && probe_number(group, "memory.current", &used))
         memory_left(group, "inactive_file", max, used, limits);
 }
@@ -52,7 +53,7 @@ static void read_v1_cpu(const char *group, struct cgroup_limits *limits)
     if (probe_number(group, "cpu.cfs_quota_us", &quota) &&
         probe_number(group, "cpu.cfs_period_us", &period) && quota > 0 && quota < INT64_MAX / 1000 &&
         period > 0)
-        tighten(&limits->milli_cpus, quota * 1000 / period);
+        tighten_limit(&limits->milli_cpus, quota * 1000 / period);
 }
 
 static void read_v1_memory(const char *group, struct cgroup_limits *limits)
@@ -64,8 +65,8 @@ static void read_v1_memory(const char *group, struct cgroup_limits *limits)
 }
 
 /* Asks a group and all above it, up to the mount. */
-static void walk(const char *mount, const char *group, void (*ask)(const char *, struct cgroup_limits *),
-                 struct cgroup_limits *limits)
+static void walk_groups(const char *mount, const char *group,
+                        void (*ask)(const char *, struct cgroup_limits *), struct cgroup_limits *limits)
 {
     CLEANUP_FREE char *path = text_format("%s%s", mount, group);
     for (size_t floor = strlen(mount);;) {
@@ -78,7 +79,7 @@ static void walk(const char *mount, const char *group, void (*ask)(const char *,
 }
 
 /* Whether a comma-separated list of controllers has this one. */
-static bool lists(const char *controllers, size_t size, const char *wanted)
+static bool has_controller(const char *controllers, size_t size, const char *wanted)
 {
     size_t length = strlen(wanted);
     for (size_t at = 0; at + length <= size; at++)
@@ -99,15 +100,15 @@ static void read_line(const char *root, const char *line, struct cgroup_limits *
     CLEANUP_FREE char *group = text_format("%.*s", (int)strcspn(path + 1, "\n"), path + 1);
     if (size == 0) {
         CLEANUP_FREE char *hybrid = text_format("%s/unified", root);
-        walk(root, group, read_v2, limits);
-        walk(hybrid, group, read_v2, limits);
+        walk_groups(root, group, read_v2, limits);
+        walk_groups(hybrid, group, read_v2, limits);
         return;
     }
     CLEANUP_FREE char *mount = text_format("%s/%.*s", root, (int)size, controllers);
-    if (lists(controllers, size, "cpu"))
-        walk(mount, group, read_v1_cpu, limits);
-    if (lists(controllers, size, "memory"))
-        walk(mount, group, read_v1_memory, limits);
+    if (has_controller(controllers, size, "cpu"))
+        walk_groups(mount, group, read_v1_cpu, limits);
+    if (has_controller(controllers, size, "memory"))
+        walk_groups(mount, group, read_v1_memory, limits);
 }
 
 void cgroup_limits(const struct probe_roots *roots, struct cgroup_limits *limits)

@@ -82,8 +82,8 @@ static void read_ground(const struct eligibility *eligibility, struct ground *gr
     ground_read(&probe_roots_host, eligibility->run_dir, eligibility->config, ground);
 }
 
-static void judge(const struct eligibility *eligibility, const struct facts *facts,
-                  struct eligibility_answer *answer)
+static void judge_facts(const struct eligibility *eligibility, const struct facts *facts,
+                        struct eligibility_answer *answer)
 {
     CLEANUP_REPORT struct report *report = evaluate(eligibility->config, eligibility->intent, false, facts);
     *answer = (struct eligibility_answer){.ok = report->ok, .document = report_encode(report)};
@@ -105,23 +105,25 @@ static struct look *look_at_all(const struct eligibility *eligibility)
     struct ground after;
     if (!look)
         abort();
-    struct doctor_options options = {.config = eligibility->config, .intent = eligibility->intent};
+    struct examine_options options = {.config = eligibility->config,
+                                      .hypervisor = eligibility->hypervisor,
+                                      .canary = eligibility->intent != INTENT_PRIVATE};
     look->references = 1;
     look->begun_ms = clock_monotonic_ms();
     HYPERVISOR_HOLD_SCOPE(eligibility->hypervisor);
     /* a daemon that systemd starts on demand is to be there before its pid file is looked at */
     hypervisor_ping(eligibility->hypervisor, PING_TIMEOUT_MS, &ignored);
     read_ground(eligibility, &look->ground);
-    examine(&options, eligibility->hypervisor, eligibility->intent != INTENT_PRIVATE, &look->examination);
+    examine(&options, &look->examination);
     read_ground(eligibility, &after);
     look->settled = ground_same(&look->ground, &after);
-    judge(eligibility, &look->examination.facts, &look->answer);
+    judge_facts(eligibility, &look->examination.facts, &look->answer);
     return look;
 }
 
 /* With the mutex held: whether the last report may be given to somebody who asked at `asked_ms`. */
-static bool shareable(const struct eligibility *eligibility, const struct ground *ground, int64_t asked_ms,
-                      int64_t max_age_ms)
+static bool is_shareable(const struct eligibility *eligibility, const struct ground *ground, int64_t asked_ms,
+                         int64_t max_age_ms)
 {
     const struct look *last = eligibility->last;
     if (!last)
@@ -138,7 +140,7 @@ void eligibility_ask(struct eligibility *eligibility, int64_t max_age_ms, struct
     int64_t asked_ms = clock_monotonic_ms();
     read_ground(eligibility, &ground);
     LOCK_SCOPE(&eligibility->mutex);
-    while (!shareable(eligibility, &ground, asked_ms, max_age_ms)) {
+    while (!is_shareable(eligibility, &ground, asked_ms, max_age_ms)) {
         if (eligibility->running) {
             sync_cond_wait(&eligibility->done, &eligibility->mutex, CLOCK_NEVER);
             continue;
@@ -181,7 +183,7 @@ static bool look_again(const struct eligibility *eligibility, const struct look 
     /* a libvirt that is gone needs no longer look: what is known is enough to refuse */
     if (facts.runtime.answers == FACT_YES && !ground_same(&look->ground, &ground))
         return false;
-    judge(eligibility, &facts, answer);
+    judge_facts(eligibility, &facts, answer);
     return true;
 }
 

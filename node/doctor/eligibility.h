@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "config/config.h"
-#include "doctor/doctor.h"
 #include "guest/hypervisor.h"
 
 struct eligibility; /* opaque */

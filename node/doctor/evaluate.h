@@ -8,10 +8,6 @@
 #include "doctor/facts.h"
 #include "protocol/report.h"
 
-/* The slowest turn of the two-instruction loop that counts as hardware: a hundred times a usual one, a
- * twentieth of what a device that only emulates was seen to need. */
-#define KVM_TURN_MAX_NS 50
-
 /*
  * Judges every row. `intent` is what is asked for (it may differ from config->intent); with `deep` egress and
  * confinement are judged by the canary in private intent too. Never NULL. *Owned*: report_free().

@@ -10,14 +10,22 @@
 #include "base/text.h"
 #include "config/home.h"
 #include "config/identity.h"
-#include "doctor/own.h"
+#include "doctor/probe_canary.h"
+#include "doctor/probe_capacity.h"
+#include "doctor/probe_chassis.h"
+#include "doctor/probe_domain.h"
+#include "doctor/probe_image.h"
+#include "doctor/probe_kvm.h"
+#include "doctor/probe_network.h"
+#include "doctor/probe_runtime.h"
+#include "doctor/room.h"
 
 /* Under this much the idle share means nothing: the kernel counts in ticks of up to 10 ms. */
 enum { IDLE_SAMPLE_MS = 100 };
 
 /* One full look under way. */
-struct look {
-    const struct doctor_options *options;
+struct full_look {
+    const struct examine_options *options;
     struct examination *result;
     struct hypervisor_facts found;
     struct image_facts image_facts; /* the image thread's own; joined before it is read */
@@ -27,8 +35,9 @@ struct look {
 
 static void *run_image(void *argument)
 {
-    struct look *look = argument;
-    look->result->image = probe_image(look->options, &look->image_facts);
+    struct full_look *look = argument;
+    look->result->image = probe_image(look->options->config, look->options->progress,
+                                      look->options->progress_context, &look->image_facts);
     return NULL;
 }
 
@@ -39,7 +48,7 @@ static void check_settings(const struct config *config, struct identity_facts *f
     PROBE_COPY(facts->settings_error, err.text);
 }
 
-static void load_identity(struct look *look)
+static void load_identity(struct full_look *look)
 {
     struct identity_facts *facts = &look->result->facts.identity;
     const char *home = look->options->config->home;
@@ -54,26 +63,18 @@ static void load_identity(struct look *look)
     PROBE_COPY(facts->node_id, identity.node_id);
 }
 
-static const char *node_id(const struct look *look)
+static const char *known_id(const struct full_look *look)
 {
     return look->result->facts.identity.loaded == FACT_YES ? look->result->facts.identity.node_id : NULL;
 }
 
-/* What guests hold and what is left in one moment: between the two looks a guest may grow, or go. */
-static void look_at_room(const struct config *config, struct hypervisor *hypervisor, const char *node,
-                         int64_t timeout_ms, struct capacity_facts *facts)
-{
-    CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
-    own_facts(hypervisor, config, node, timeout_ms, facts);
-    probe_capacity(&probe_roots_host, overlays, facts);
-}
-
-static void measure_capacity(struct look *look, struct hypervisor *hypervisor)
+static void measure_capacity(struct full_look *look)
 {
     enum { LIST_TIMEOUT_MS = 3000 };
     struct capacity_facts *facts = &look->result->facts.capacity;
     bool answers = look->result->facts.runtime.answers == FACT_YES;
-    look_at_room(look->options->config, answers ? hypervisor : NULL, node_id(look), LIST_TIMEOUT_MS, facts);
+    room_look(look->options->config, answers ? look->options->hypervisor : NULL, known_id(look),
+              LIST_TIMEOUT_MS, facts);
     int64_t passed_ms = clock_monotonic_ms() - look->first_sample_ms;
     if (passed_ms < IDLE_SAMPLE_MS)
         clock_sleep_ms(IDLE_SAMPLE_MS - passed_ms);
@@ -84,20 +85,22 @@ static void measure_capacity(struct look *look, struct hypervisor *hypervisor)
 }
 
 /* What needs libvirt's answer or the image. */
-static void probe_guests(struct look *look, struct hypervisor *hypervisor, bool canary)
+static void probe_guests(struct full_look *look)
 {
     const struct config *config = look->options->config;
+    struct hypervisor *hypervisor = look->options->hypervisor;
     struct facts *facts = &look->result->facts;
     if (look->result->image)
         probe_image_readable(look->result->image, &look->result->user, &facts->image);
-    probe_domain(hypervisor, config, node_id(look), look->result->image, &look->found, facts);
-    if (canary)
-        probe_canary(hypervisor, config, node_id(look), look->result->image, &look->found, &facts->canary);
+    probe_domain(hypervisor, config, known_id(look), look->result->image, &look->found, facts);
+    if (look->options->canary)
+        probe_canary(hypervisor, config, known_id(look), look->result->image, &look->found, &facts->canary);
 }
 
-static void look_at_all(struct look *look, struct hypervisor *hypervisor, bool canary)
+static void take_full_look(struct full_look *look)
 {
     const struct config *config = look->options->config;
+    struct hypervisor *hypervisor = look->options->hypervisor;
     struct facts *facts = &look->result->facts;
     struct error err = ERROR_INIT;
     struct probe_users users = {0};
@@ -111,7 +114,7 @@ static void look_at_all(struct look *look, struct hypervisor *hypervisor, bool c
     probe_network(&probe_roots_host, &facts->network);
     facts->tunnel = probe_program(getenv("PATH"), "cloudflared");
     if (hypervisor)
-        probe_runtime(hypervisor, config, node_id(look), &look->found, &users, facts);
+        probe_runtime(hypervisor, config, known_id(look), &look->found, &users, facts);
     look->result->user = users.now;
     probe_kvm(&probe_roots_host, &users.kvm, &facts->kvm);
     if (threaded)
@@ -120,20 +123,19 @@ static void look_at_all(struct look *look, struct hypervisor *hypervisor, bool c
         run_image(look);
     facts->image = look->image_facts;
     if (hypervisor)
-        probe_guests(look, hypervisor, canary);
-    measure_capacity(look, hypervisor);
+        probe_guests(look);
+    measure_capacity(look);
     facts->time_ms = clock_realtime_ms();
 }
 
-void examine(const struct doctor_options *options, struct hypervisor *hypervisor, bool canary,
-             struct examination *examination)
+void examine(const struct examine_options *options, struct examination *examination)
 {
-    struct look look = {.options = options, .result = examination};
-    if (hypervisor)
-        hypervisor_hold(hypervisor);
-    look_at_all(&look, hypervisor, canary);
-    if (hypervisor)
-        hypervisor_release(hypervisor);
+    struct full_look look = {.options = options, .result = examination};
+    if (options->hypervisor)
+        hypervisor_hold(options->hypervisor);
+    take_full_look(&look);
+    if (options->hypervisor)
+        hypervisor_release(options->hypervisor);
     hypervisor_facts_clear(&look.found);
 }
 
@@ -157,7 +159,7 @@ static void count_again(const struct config *config, struct hypervisor *hypervis
     } else {
         capacity->given_known = FACT_YES;
     }
-    look_at_room(config, hypervisor, node, TIMEOUT_MS, capacity);
+    room_look(config, hypervisor, node, TIMEOUT_MS, capacity);
 }
 
 bool examine_moment(const struct config *config, struct hypervisor *hypervisor,
@@ -177,3 +179,12 @@ bool examine_moment(const struct config *config, struct hypervisor *hypervisor,
     facts->time_ms = clock_realtime_ms();
     return true;
 }
+
+const struct member examine_identity_members[] = {
+    FACT_IS(identity, loaded),   FACT_SAYS(identity, node_id),        FACT_SAYS(identity, error),
+    FACT_IS(identity, settings), FACT_SAYS(identity, settings_error), FACT_ROWS_END,
+};
+const struct member examine_tunnel_members[] = {
+    {"tunnel", MEMBER_WORD, MEMBER_AT(struct facts, tunnel), .words = fact_words},
+    FACT_ROWS_END,
+};

@@ -8,8 +8,9 @@
 #define BERTHOS_DOCTOR_EXAMINE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "doctor/doctor.h"
+#include "config/config.h"
 #include "doctor/facts.h"
 #include "doctor/probe.h"
 #include "guest/hypervisor.h"
@@ -21,9 +22,17 @@ struct examination {
     struct probe_user user; /* whom QEMU runs as */
 };
 
-/* hypervisor may be NULL: then libvirt is not asked. canary: start one. Free with examination_clear(). */
-void examine(const struct doctor_options *options, struct hypervisor *hypervisor, bool canary,
-             struct examination *examination);
+struct examine_options {
+    const struct config *config;   /* borrowed */
+    struct hypervisor *hypervisor; /* borrowed; NULL: libvirt is not asked */
+    bool canary;                   /* start one */
+    /* Called while image files are hashed, on another thread. May be NULL. */
+    void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes);
+    void *progress_context;
+};
+
+/* Free with examination_clear(). */
+void examine(const struct examine_options *options, struct examination *examination);
 void examination_clear(struct examination *examination);
 
 /*
@@ -34,5 +43,9 @@ void examination_clear(struct examination *examination);
  */
 bool examine_moment(const struct config *config, struct hypervisor *hypervisor,
                     const struct examination *examination, struct facts *facts);
+
+/* What a recording says of the node's identity, and of the tunnel. */
+extern const struct member examine_identity_members[];
+extern const struct member examine_tunnel_members[];
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/digest.h"
+#include "base/member.h"
 
 enum { FACT_TEXT = 640, FACT_WORD = 128 };
 
@@ -103,12 +104,12 @@ struct capacity_facts {
     int64_t idle_permille; /* measured idle share of the host's CPUs; negative unknown. Shown only */
     int64_t mem_free_mib;  /* MemAvailable or what the cgroup leaves; 0 unknown */
     char mem_limit[FACT_WORD];
-    int64_t own_mem_mib;    /* what this node's own guests hold: it counts as free */
-    int64_t own_leases;     /* how many of them are a lease's */
-    int64_t parked;         /* and how many wait for one */
-    int64_t parked_mem_mib; /* what these hold, of own_mem_mib */
-    int64_t saved_states;   /* of this node's berths that are there on disk */
-    int64_t disk_free_mib;  /* 0 unknown */
+    int64_t own_mem_mib;   /* what this node's own guests hold: it counts as free */
+    int64_t own_leases;    /* how many of them are a lease's */
+    int64_t spares;        /* and how many wait for one */
+    int64_t spare_mem_mib; /* what these hold, of own_mem_mib */
+    int64_t saved_states;  /* of this node's berths that are there on disk */
+    int64_t disk_free_mib; /* 0 unknown */
     char disk_path[FACT_TEXT];
 };
 
@@ -141,5 +142,35 @@ struct facts {
     struct network_facts network;
     enum fact tunnel;
 };
+
+/*
+ * Rows of the tables by which a recording names what was found (record.h). Each stands beside the probe that
+ * finds it, so that a new fact is a member here, and a row there.
+ */
+#define FACT_IS(section, member)                                                                             \
+    {                                                                                                        \
+#member, MEMBER_WORD, MEMBER_AT(struct facts, section.member), .words = fact_words                   \
+    }
+#define FACT_SAYS(section, member)                                                                           \
+    {                                                                                                        \
+#member, MEMBER_TEXT, MEMBER_AT(struct facts, section.member)                                        \
+    }
+#define FACT_COUNTS(section, member)                                                                         \
+    {                                                                                                        \
+#member, MEMBER_INTEGER, MEMBER_AT(struct facts, section.member), .min = INT64_MIN, .max = INT64_MAX \
+    }
+#define FACT_ROWS_END                                                                                        \
+    {                                                                                                        \
+        .name = NULL                                                                                         \
+    }
+
+/* Kinds that only facts have. */
+enum {
+    FACT_MODE = MEMBER_OWN, /* unsigned: permission bits, in octal as text */
+    FACT_VERSION,           /* unsigned long: "9.0.0" */
+};
+
+/* The words of an enum fact, ended by NULL. */
+extern const char *const fact_words[];
 
 #endif

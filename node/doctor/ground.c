@@ -10,12 +10,12 @@
 #include "config/image_name.h"
 #include "image/image.h"
 
-static uint64_t nanoseconds(struct timespec time)
+static uint64_t to_nanoseconds(struct timespec time)
 {
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
-static void stamp(const char *path, struct ground_stamp *into)
+static void stamp_file(const char *path, struct ground_stamp *into)
 {
     struct stat info;
     if (!path || lstat(path, &info) < 0)
@@ -24,8 +24,8 @@ static void stamp(const char *path, struct ground_stamp *into)
         .device = info.st_dev,
         .inode = info.st_ino,
         .size_bytes = (uint64_t)info.st_size,
-        .mtime_ns = nanoseconds(info.st_mtim),
-        .ctime_ns = nanoseconds(info.st_ctim),
+        .mtime_ns = to_nanoseconds(info.st_mtim),
+        .ctime_ns = to_nanoseconds(info.st_ctim),
         .mode = info.st_mode,
         .owner = info.st_uid,
         .group = info.st_gid,
@@ -36,12 +36,12 @@ static void stamp_image(const struct config *config, struct ground_stamp into[5]
 {
     static const char *const suffixes[] = {"json", "qcow2", "kernel", "initrd"};
     char stem[IMAGE_STEM_SIZE];
-    stamp(config->image_dir, &into[0]);
+    stamp_file(config->image_dir, &into[0]);
     if (!image_name_stem(config->image, stem))
         return;
     for (int i = 0; i < 4; i++) {
         CLEANUP_FREE char *path = text_format("%s/%s.%s", config->image_dir, stem, suffixes[i]);
-        stamp(path, &into[1 + i]);
+        stamp_file(path, &into[1 + i]);
     }
 }
 
@@ -69,13 +69,13 @@ void ground_read(const struct probe_roots *roots, const char *run_dir, const str
     memset(ground, 0, sizeof *ground);
     CLEANUP_FREE char *kvm = file_join(roots->dev, "kvm");
     stamp_image(config, ground->files);
-    stamp(kvm, &ground->files[5]);
+    stamp_file(kvm, &ground->files[5]);
     ground->files[5].mtime_ns =
         0; /* any open for writing may move a device's; ctime tells of mode and owner */
-    stamp(config->path, &ground->files[6]);
+    stamp_file(config->path, &ground->files[6]);
     for (int i = 0; i < GROUND_DAEMONS && run_dir; i++) {
         CLEANUP_FREE char *path = file_join(run_dir, pid_files[i]);
-        stamp(path, &ground->daemons[i]);
+        stamp_file(path, &ground->daemons[i]);
         ground->started[i] = started_at(roots->proc, run_dir, pid_files[i]);
     }
 }

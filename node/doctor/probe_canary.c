@@ -3,6 +3,8 @@
  * and destroyed again. What it shows is true of a process, not of a configuration. Bound: 15 s for its start
  * and 15 for its end.
  */
+#include "doctor/probe_canary.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +18,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "doctor/probe.h"
+#include "doctor/own_guests.h"
 #include "guest/guest.h"
 #include "guest/start.h"
 
@@ -187,7 +189,7 @@ static void make_names(const char *node_id, char name[GUEST_NAME_SIZE], char uui
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     text_hex(bytes, sizeof bytes, hex);
     snprintf(uuid, GUEST_UUID_SIZE, "%.8s-%.4s-%.4s-%.4s-%.12s", hex, hex + 8, hex + 12, hex + 16, hex + 20);
-    snprintf(name, GUEST_NAME_SIZE, "berth-%.8s" PROBE_CANARY_MARK "%.6s", node_id, hex);
+    snprintf(name, GUEST_NAME_SIZE, "berth-%.8s" OWN_CANARY_MARK "%.6s", node_id, hex);
 }
 
 void probe_canary(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
@@ -216,3 +218,13 @@ void probe_canary(struct hypervisor *hypervisor, const struct config *config, co
     PROBE_COPY(facts->error, err.text);
     facts->took_ms = clock_monotonic_ms() - start;
 }
+
+const struct member probe_canary_members[] = {
+    FACT_IS(canary, started),     FACT_IS(canary, gone),
+    FACT_IS(canary, uid_known),   FACT_COUNTS(canary, uid),
+    FACT_IS(canary, seccomp),     FACT_IS(canary, no_new_privs),
+    FACT_IS(canary, labelled),    FACT_SAYS(canary, label),
+    FACT_IS(canary, own_mounts),  FACT_IS(canary, no_sockets),
+    FACT_SAYS(canary, error),     FACT_SAYS(canary, sockets_error),
+    FACT_COUNTS(canary, took_ms), FACT_ROWS_END,
+};

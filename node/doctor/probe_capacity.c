@@ -1,5 +1,7 @@
 /* What is left of this host for one more guest. Bound: a dozen small files of the kernel, which make nobody
  * wait, and one statvfs(), which answers as fast as the file system of state_dir does. */
+#include "doctor/probe_capacity.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "doctor/probe.h"
+#include "doctor/cgroup.h"
 
 enum { CPUS_MAX = 8192 };
 
@@ -118,3 +120,21 @@ struct probe_cpu_sample probe_cpu_sample(const struct probe_roots *roots)
     sample.total = user + nice + system + idle + iowait + irq + softirq + steal;
     return sample;
 }
+
+const struct member probe_capacity_members[] = {
+    FACT_COUNTS(capacity, cpus),
+    FACT_SAYS(capacity, cpu_limit),
+    FACT_IS(capacity, given_known),
+    FACT_COUNTS(capacity, vcpu_given),
+    FACT_COUNTS(capacity, idle_permille),
+    FACT_COUNTS(capacity, mem_free_mib),
+    FACT_SAYS(capacity, mem_limit),
+    FACT_COUNTS(capacity, own_mem_mib),
+    FACT_COUNTS(capacity, own_leases),
+    {"parked", MEMBER_INTEGER, MEMBER_AT(struct facts, capacity.spares), .max = INT64_MAX},
+    {"parked_mem_mib", MEMBER_INTEGER, MEMBER_AT(struct facts, capacity.spare_mem_mib), .max = INT64_MAX},
+    FACT_COUNTS(capacity, saved_states),
+    FACT_COUNTS(capacity, disk_free_mib),
+    FACT_SAYS(capacity, disk_path),
+    FACT_ROWS_END,
+};

@@ -1,12 +1,13 @@
 /* Is this host carried around, or a guest itself? Bound: small files of
  * the kernel, which make nobody wait. */
+#include "doctor/probe_chassis.h"
+
 #include <dirent.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "doctor/probe.h"
 
 /* A battery of the host; one of a mouse or a UPS's remote has scope Device. */
 static bool host_battery(const char *supplies, const char *name)
@@ -66,3 +67,13 @@ void probe_chassis(const struct probe_roots *roots, struct chassis_facts *facts)
     find_battery(roots, facts);
     facts->lid = find_lid(roots);
 }
+
+const struct member probe_chassis_members[] = {
+    FACT_COUNTS(chassis, dmi_type),
+    FACT_SAYS(chassis, product),
+    FACT_IS(chassis, hypervisor),
+    FACT_IS(chassis, battery),
+    FACT_IS(chassis, lid),
+    FACT_SAYS(chassis, battery_name),
+    FACT_ROWS_END,
+};

@@ -1,11 +1,12 @@
 /* The very domain that a lease would start: rendered, inspected, and turned into QEMU's arguments. Bound: 5 s
  * for libvirt's answer. */
+#include "doctor/probe_domain.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "config/image_name.h"
-#include "doctor/probe.h"
 #include "guest/domain_xml.h"
 #include "guest/inspect.h"
 
@@ -26,7 +27,7 @@ static bool expected_image(const struct config *config, struct image *image)
     return true;
 }
 
-static void inspect(struct hypervisor *hypervisor, const struct guest_spec *spec, struct facts *facts)
+static void inspect_domain(struct hypervisor *hypervisor, const struct guest_spec *spec, struct facts *facts)
 {
     struct error err = ERROR_INIT;
     CLEANUP_FREE char *xml = domain_xml_render(spec);
@@ -61,5 +62,12 @@ void probe_domain(struct hypervisor *hypervisor, const struct config *config, co
     spec.lease_id = "l_00000000000000000000000000000000";
     spec.overlay = overlay;
     spec.console_log = console;
-    inspect(hypervisor, &spec, facts);
+    inspect_domain(hypervisor, &spec, facts);
 }
+
+const struct member probe_domain_members[] = {
+    FACT_IS(domain, inspected),
+    FACT_IS(domain, sandboxed),
+    FACT_SAYS(domain, error),
+    FACT_ROWS_END,
+};

@@ -2,8 +2,9 @@
  * The guest image: opened and verified by image/, once here. Bound: a known image is some 20 system calls; a
  * new one is hashed, which takes as long as reading its bytes does and shows progress.
  */
+#include "doctor/probe_image.h"
+
 #include "base/file.h"
-#include "doctor/probe.h"
 
 static enum image_state state_of(enum image_fault fault)
 {
@@ -22,9 +23,10 @@ static enum image_state state_of(enum image_fault fault)
     return IMAGE_STATE_UNKNOWN;
 }
 
-struct image *probe_image(const struct doctor_options *options, struct image_facts *facts)
+struct image *probe_image(const struct config *config,
+                          void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes),
+                          void *progress_context, struct image_facts *facts)
 {
-    const struct config *config = options->config;
     struct error err = ERROR_INIT;
     enum image_fault fault = IMAGE_FAULT_NONE;
     CLEANUP_FREE char *cache = file_join(config->home, "verified.json");
@@ -32,8 +34,8 @@ struct image *probe_image(const struct doctor_options *options, struct image_fac
                                                              .name = config->image,
                                                              .pinned_digest = config->image_digest,
                                                              .cache_path = cache,
-                                                             .progress = options->progress,
-                                                             .progress_context = options->progress_context},
+                                                             .progress = progress,
+                                                             .progress_context = progress_context},
                                      &fault, &err);
     if (!image) {
         facts->state = state_of(fault);
@@ -62,3 +64,22 @@ void probe_image_readable(const struct image *image, const struct probe_user *us
     }
     facts->readable_by_qemu = FACT_YES;
 }
+
+static const char *const state_words[] = {[IMAGE_STATE_UNKNOWN] = "unknown",
+                                          [IMAGE_STATE_MISSING] = "missing",
+                                          [IMAGE_STATE_STALE] = "stale",
+                                          [IMAGE_STATE_TAMPERED] = "tampered",
+                                          [IMAGE_STATE_UNREADABLE] = "unreadable",
+                                          [IMAGE_STATE_VERIFIED] = "verified",
+                                          NULL};
+
+const struct member probe_image_members[] = {
+    {"state", MEMBER_WORD, MEMBER_AT(struct facts, image.state), .words = state_words},
+    FACT_SAYS(image, name),
+    FACT_SAYS(image, manifest_sha256),
+    FACT_IS(image, test_only),
+    FACT_IS(image, readable_by_qemu),
+    FACT_SAYS(image, error),
+    FACT_SAYS(image, readable_error),
+    FACT_ROWS_END,
+};

@@ -4,6 +4,8 @@
  * user alone, and because one that never comes back can be killed. Between fork() and _exit() it makes
  * system calls only: other threads' locks may be held for ever there. Bound: 1 s, then the child is killed.
  */
+#include "doctor/probe_kvm.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -21,7 +23,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "doctor/probe.h"
 
 enum { CHILD_TIMEOUT_MS = 1000, LOOP_TURNS = 10000, ROUNDS = 5 };
 
@@ -180,7 +181,7 @@ static int get_version(int kvm)
 #endif
 
 /* Raw system calls: the library's would try to change every thread of the process that was forked. */
-static int become(const struct probe_user *user)
+static int become_user(const struct probe_user *user)
 {
     gid_t gid = user->group_count ? user->groups[0] : (gid_t)-1;
     if (syscall(SYS_setgroups, user->group_count, user->groups) < 0 ||
@@ -194,7 +195,7 @@ static void run_child(const char *device, const struct probe_user *user, int out
 {
     struct answer answer = {.step = STEP_USER};
     errno = 0;
-    if (!user || become(user) == 0) {
+    if (!user || become_user(user) == 0) {
         answer.step = STEP_OPEN;
         int kvm = open(device, O_RDWR | O_CLOEXEC);
         if (kvm >= 0) {
@@ -289,8 +290,8 @@ static void take_measure(const struct answer *answer, struct kvm_facts *facts)
     }
 }
 
-static void measure(const char *device, const struct stat *info, const struct probe_user *user,
-                    struct kvm_facts *facts)
+static void measure_device(const char *device, const struct stat *info, const struct probe_user *user,
+                           struct kvm_facts *facts)
 {
     struct answer answer;
     CLEANUP_CLOSE int ours = open(device, O_RDWR | O_CLOEXEC);
@@ -333,5 +334,23 @@ void probe_kvm(const struct probe_roots *roots, const struct probe_user *user, s
     if (facts->device != FACT_YES)
         return;
     look_at_device(&info, facts);
-    measure(device, &info, user, facts);
+    measure_device(device, &info, user, facts);
 }
+
+const struct member probe_kvm_members[] = {
+    FACT_IS(kvm, device),
+    FACT_IS(kvm, cpu_flag),
+    FACT_IS(kvm, module),
+    FACT_IS(kvm, virtual_host),
+    FACT_IS(kvm, opens_for_us),
+    FACT_IS(kvm, opens_for_qemu),
+    FACT_SAYS(kvm, user),
+    FACT_SAYS(kvm, group),
+    {"mode", FACT_MODE, MEMBER_AT(struct facts, kvm.mode)},
+    FACT_COUNTS(kvm, api_version),
+    FACT_IS(kvm, loop_ran),
+    FACT_COUNTS(kvm, loop_turns),
+    FACT_COUNTS(kvm, loop_ns),
+    FACT_SAYS(kvm, error),
+    FACT_ROWS_END,
+};

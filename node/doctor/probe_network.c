@@ -1,5 +1,7 @@
 /* Does the way out go over radio, and could the host fall asleep? Bound: small files of the kernel and links
  * in /etc, which make nobody wait. */
+#include "doctor/probe_network.h"
+
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,11 +12,10 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "doctor/probe.h"
 
 enum { DEVICE_SIZE = 32, DEPTH_MAX = 4, ROUTE_UP = 1, ROUTE_REJECT = 0x200 };
 
-static enum fact worst(enum fact a, enum fact b)
+static enum fact take_worst(enum fact a, enum fact b)
 {
     if (a == FACT_YES || b == FACT_YES)
         return FACT_YES;
@@ -38,7 +39,7 @@ static enum fact device_wireless(const char *classes, const char *device, int de
     for (struct dirent *entry = readdir(folder); entry; entry = readdir(folder))
         if (text_starts(entry->d_name, "lower_")) {
             any = true;
-            below = worst(below, device_wireless(classes, entry->d_name + 6, depth + 1));
+            below = take_worst(below, device_wireless(classes, entry->d_name + 6, depth + 1));
         }
     if (any)
         return below;
@@ -52,7 +53,7 @@ static void add_device(const struct probe_roots *roots, const char *device, stru
     enum fact found = device_wireless(classes, device, 0);
     bool first = !*any;
     enum fact before = facts->wireless;
-    facts->wireless = first ? found : worst(before, found);
+    facts->wireless = first ? found : take_worst(before, found);
     *any = true;
     /* the one that decided is the evidence */
     if (first || facts->wireless != before)
@@ -93,7 +94,7 @@ static void read_ipv6(const struct probe_roots *roots, struct network_facts *fac
     }
 }
 
-static bool masked(const struct probe_roots *roots, const char *target)
+static bool is_masked(const struct probe_roots *roots, const char *target)
 {
     char link[PATH_MAX];
     CLEANUP_FREE char *path = text_format("%s/systemd/system/%s", roots->etc, target);
@@ -110,9 +111,9 @@ static void read_sleep(const struct probe_roots *roots, struct network_facts *fa
              probe_exists(roots->sys, "power/state") != FACT_NO)
         return;
     bool able = strspn(states, " ") != strlen(states);
-    bool forbidden = masked(roots, "sleep.target") ||
-                     (masked(roots, "suspend.target") && masked(roots, "hibernate.target") &&
-                      masked(roots, "hybrid-sleep.target"));
+    bool forbidden = is_masked(roots, "sleep.target") ||
+                     (is_masked(roots, "suspend.target") && is_masked(roots, "hibernate.target") &&
+                      is_masked(roots, "hybrid-sleep.target"));
     facts->sleeps = able && !forbidden ? FACT_YES : FACT_NO;
 }
 
@@ -125,3 +126,8 @@ void probe_network(const struct probe_roots *roots, struct network_facts *facts)
         PROBE_COPY(facts->error, "there is no default route");
     read_sleep(roots, facts);
 }
+
+const struct member probe_network_members[] = {
+    FACT_IS(network, wireless), FACT_SAYS(network, device),       FACT_SAYS(network, error),
+    FACT_IS(network, sleeps),   FACT_SAYS(network, sleep_states), FACT_ROWS_END,
+};

@@ -1,5 +1,7 @@
 /* libvirt: whether it answers, what its QEMU can do, and as whom QEMU runs. Waits at most 23 s: 20 for what
  * it can do, then 3 for a sign of life. */
+#include "doctor/probe_runtime.h"
+
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -10,7 +12,6 @@
 
 #include "base/text.h"
 #include "base/user.h"
-#include "doctor/probe.h"
 #include "guest/spec.h"
 
 /* Domain capabilities that libvirt has not cached take over a second, on a busy host several. */
@@ -124,3 +125,24 @@ void probe_runtime(struct hypervisor *hypervisor, const struct config *config, c
     copy_facts(found, facts);
     find_users(config, node_id, found, users, facts);
 }
+
+const struct member probe_runtime_members[] = {
+    FACT_IS(runtime, answers),
+    {"libvirt_version", FACT_VERSION, MEMBER_AT(struct facts, runtime.libvirt_version)},
+    {"qemu_version", FACT_VERSION, MEMBER_AT(struct facts, runtime.qemu_version)},
+    FACT_SAYS(runtime, arch),
+    FACT_SAYS(runtime, emulator),
+    FACT_SAYS(runtime, machine),
+    FACT_IS(runtime, video),
+    FACT_IS(runtime, graphics),
+    FACT_IS(runtime, channel),
+    FACT_IS(runtime, cpu),
+    FACT_IS(runtime, converts),
+    FACT_SAYS(runtime, error),
+    FACT_SAYS(runtime, security_models),
+    FACT_IS(runtime, user_known),
+    FACT_COUNTS(runtime, user_uid),
+    FACT_SAYS(runtime, user),
+    FACT_IS(runtime, own_users),
+    FACT_ROWS_END,
+};

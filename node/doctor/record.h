@@ -18,20 +18,14 @@
 
 #define RECORD_SCHEMA "berthos.recording/1"
 
-/* Kinds of a member that only facts have; an `enum fact` is a MEMBER_WORD. */
-enum {
-    RECORD_MODE = MEMBER_OWN, /* unsigned: permission bits, in octal as text */
-    RECORD_VERSION,           /* unsigned long: "9.0.0" */
+/* What stands in one object of the document; the image's labels and the time are in no table. */
+struct record_section {
+    const char *name;             /* NULL: its members stand alone */
+    const struct member *members; /* ended by FACT_ROWS_END */
 };
 
-/* One member of struct facts; the image's labels and the time are not among them. */
-struct record_field {
-    const char *section; /* the object that it stands in; NULL for one that stands alone */
-    struct member member;
-};
-
-/* The table. Borrowed, static. */
-const struct record_field *record_fields(size_t *count);
+/* All of them, ended by one without members. */
+extern const struct record_section record_sections[];
 
 /* A new reference. */
 json_t *record_encode(const struct config *config, enum config_intent intent, bool deep,

@@ -9,7 +9,7 @@ struct scene {
     struct facts *facts;
 };
 
-static void laptop(struct scene *scene)
+static void be_laptop(struct scene *scene)
 {
     scene->config->class = CLASS_LAPTOP;
     scene->config->chassis = CHASSIS_LAPTOP;
@@ -23,29 +23,29 @@ static void lose_image(struct scene *scene, enum image_state state, const char *
     snprintf(image->error, sizeof image->error, "%s (simulated)", error);
 }
 
-static void missing_image(struct scene *scene)
+static void miss_image(struct scene *scene)
 {
     lose_image(scene, IMAGE_STATE_MISSING, "its manifest is not there: run berth image build");
 }
 
-static void stale_labels(struct scene *scene)
+static void spoil_labels(struct scene *scene)
 {
     lose_image(scene, IMAGE_STATE_STALE,
                "the label berthos.guest.version is \"v0\", it must be \"v1\": run berth image build");
 }
 
-static void tampered_image(struct scene *scene)
+static void tamper_image(struct scene *scene)
 {
     lose_image(scene, IMAGE_STATE_TAMPERED, "the disk's sha256 is not its manifest's: run berth image build");
 }
 
-static void bind_all(struct scene *scene)
+static void bind_everywhere(struct scene *scene)
 {
     static char everywhere[] = "0.0.0.0";
     scene->config->bind = everywhere;
 }
 
-static void no_kvm(struct scene *scene)
+static void lose_kvm(struct scene *scene)
 {
     scene->config->accel = ACCEL_KVM;
     scene->facts->kvm = (struct kvm_facts){.device = FACT_NO,
@@ -54,7 +54,7 @@ static void no_kvm(struct scene *scene)
                                            .virtual_host = scene->facts->kvm.virtual_host};
 }
 
-static void emulated_kvm(struct scene *scene)
+static void emulate_kvm(struct scene *scene)
 {
     scene->config->accel = ACCEL_KVM;
     scene->facts->kvm = (struct kvm_facts){.device = FACT_YES,
@@ -71,7 +71,7 @@ static void emulated_kvm(struct scene *scene)
                                            .loop_ns = 13570000};
 }
 
-static void no_libvirt(struct scene *scene)
+static void lose_libvirt(struct scene *scene)
 {
     struct facts *facts = scene->facts;
     facts->runtime = (struct runtime_facts){.answers = FACT_NO, .error = "simulated"};
@@ -82,13 +82,13 @@ static void no_libvirt(struct scene *scene)
     facts->capacity.given_known = FACT_UNKNOWN;
 }
 
-static void low_memory(struct scene *scene)
+static void lower_memory(struct scene *scene)
 {
     scene->facts->capacity.mem_free_mib = 512;
     scene->facts->capacity.own_mem_mib = 0;
 }
 
-static void low_cpu(struct scene *scene)
+static void lower_cpu(struct scene *scene)
 {
     struct capacity_facts *capacity = &scene->facts->capacity;
     *capacity = (struct capacity_facts){.cpus = 1,
@@ -100,63 +100,49 @@ static void low_cpu(struct scene *scene)
     scene->config->vcpu_overcommit = 1;
 }
 
-static void wifi(struct scene *scene)
+static void use_wifi(struct scene *scene)
 {
     *scene->intent = INTENT_PUBLIC;
     scene->facts->network.wireless = FACT_YES;
     snprintf(scene->facts->network.device, FACT_WORD, "wlan0 (simulated)");
 }
 
-static void battery(struct scene *scene)
+static void add_battery(struct scene *scene)
 {
     *scene->intent = INTENT_PUBLIC;
     scene->facts->chassis.battery = FACT_YES;
     snprintf(scene->facts->chassis.battery_name, FACT_WORD, "BAT0, simulated");
 }
 
-static void unconfined(struct scene *scene)
+static void lift_confinement(struct scene *scene)
 {
     *scene->intent = INTENT_PUBLIC;
     scene->facts->runtime.security_models[0] = '\0';
     scene->facts->canary.labelled = FACT_NO;
 }
 
-static void nic(struct scene *scene)
+static void add_nic(struct scene *scene)
 {
     scene->facts->domain = (struct domain_facts){
         .inspected = FACT_NO, .error = "its XML has an <interface> element, which no lease has (simulated)"};
     scene->facts->canary.started = FACT_NO;
 }
 
+#define ROW(name, function)                                                                                  \
+    {                                                                                                        \
+        name, function                                                                                       \
+    }
+#define COMMA ,
 static const struct {
     const char *name;
     void (*apply)(struct scene *scene);
-} cases[] = {
-    {"laptop", laptop},
-    {"missing-image", missing_image},
-    {"bind-all", bind_all},
-    {"stale-labels", stale_labels},
-    {"tampered-image", tampered_image},
-    {"no-kvm", no_kvm},
-    {"emulated-kvm", emulated_kvm},
-    {"no-libvirt", no_libvirt},
-    {"low-memory", low_memory},
-    {"low-cpu", low_cpu},
-    {"wifi", wifi},
-    {"battery", battery},
-    {"unconfined", unconfined},
-    {"nic", nic},
-};
+} cases[] = {SIMULATE_CASES(ROW, COMMA)};
 
 enum { CASE_COUNT = sizeof cases / sizeof cases[0] };
 
-const char *const *simulate_cases(void)
+const char *simulate_case(size_t index)
 {
-    static const char *const names[CASE_COUNT + 1] = {
-        "laptop", "missing-image", "bind-all",   "stale-labels", "tampered-image",
-        "no-kvm", "emulated-kvm",  "no-libvirt", "low-memory",   "low-cpu",
-        "wifi",   "battery",       "unconfined", "nic",          NULL};
-    return names;
+    return index < CASE_COUNT ? cases[index].name : NULL;
 }
 
 bool simulate_apply(const char *name, struct config *config, enum config_intent *intent, struct facts *facts)

@@ -1,8 +1,16 @@
-/* What the row functions of the evaluation share. Private to doctor/. */
+/* What the judges of the rows share. Private to doctor/. */
 #ifndef BERTHOS_DOCTOR_VERDICT_H
 #define BERTHOS_DOCTOR_VERDICT_H
 
-#include "doctor/evaluate.h"
+#include <stdbool.h>
+
+#include "config/config.h"
+#include "doctor/facts.h"
+#include "protocol/report.h"
+
+/* The slowest turn of the two-instruction loop that counts as hardware: a hundred times a usual one, a
+ * twentieth of what a device that only emulates was seen to need. */
+#define KVM_TURN_MAX_NS 50
 
 struct verdict {
     const struct config *config;
@@ -12,16 +20,13 @@ struct verdict {
     struct report *report;
 };
 
-/* Sets a row; the last word counts. */
+/* Sets a row; the last word counts. What fails in a row that only public intent requires is a warning in
+ * private. */
 void verdict_say(struct verdict *verdict, enum report_row row, enum report_status status, const char *format,
                  ...) __attribute__((format(printf, 4, 5)));
 
-/* What a row that only public intent requires becomes when it is not met. */
-enum report_status verdict_public_only(const struct verdict *verdict);
-
-void judge_capacity(struct verdict *verdict);
-void judge_chassis(struct verdict *verdict);
-void judge_availability(struct verdict *verdict);
-void judge_confinement(struct verdict *verdict);
+/* The judge of each row is judge_<its word>(), in one of the files judge_*.c. */
+#define VERDICT_JUDGE(row, word, required) void judge_##word(struct verdict *verdict);
+REPORT_ROWS(VERDICT_JUDGE)
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "http/http_context.h"
+#include "protocol/report.h"
 
 static int get_health(struct exchange *exchange, struct error *err)
 {

@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/sync.h"
-#include "doctor/fits.h"
+#include "doctor/room.h"
 #include "guest/guest.h"
 #include "lease/berth.h"
 
@@ -33,7 +33,7 @@ static int see_to_fit(struct berth *berth, const struct lease_shape *shape, stru
         return 0;
     if (!prepared && spare_drop(berth, err) < 0)
         return -1;
-    return doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
+    return room_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
                              berth->guest.uuid, shape, err);
 }
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/sync.h"
 #include "base/text.h"
-#include "doctor/warm.h"
+#include "doctor/room.h"
 #include "guest/spec.h"
 #include "lease/berth.h"
 
@@ -93,7 +93,7 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
     leases->verified = file_join(options->config->home, "verified.json");
     leases->golden = file_join(options->config->state_dir, "golden");
     leases->parked = true;
-    leases->warm = doctor_warm(options->config, options->hypervisor, why);
+    leases->warm = room_warm(options->config, options->hypervisor, why);
     log_info("lease", "%s", why);
     pthread_mutex_init(&leases->mutex, NULL);
     sync_cond_init(&leases->keeper_wake);

@@ -15,7 +15,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "base/sync.h"
-#include "doctor/fits.h"
+#include "doctor/room.h"
 #include "guest/agent.h"
 #include "guest/guest.h"
 #include "guest/hypervisor.h"
@@ -78,7 +78,7 @@ static int boot(struct berth *berth, struct berth_desktop *guest, struct error *
 {
     struct leases *leases = berth->leases;
     const struct lease_shape *shape = &berth->record.shape; /* ours alone while preparing */
-    if (doctor_shape_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
+    if (room_fits(leases->options.config, leases->options.hypervisor, leases->options.node_id,
                           berth->guest.uuid, shape, err) < 0 ||
         berth_boot(berth, guest, err) < 0 || berth_enter_phase(berth, "settle", err) < 0)
         return -1;

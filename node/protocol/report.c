@@ -8,20 +8,8 @@
 #include "base/text.h"
 #include "protocol/labels.h"
 
-static const char *const row_words[ROW_COUNT] = {
-    [ROW_CLASS] = "class",
-    [ROW_BIND] = "bind",
-    [ROW_RUNTIME] = "runtime",
-    [ROW_KVM] = "kvm",
-    [ROW_GUEST_IMAGE] = "guest_image",
-    [ROW_EGRESS] = "egress",
-    [ROW_CAPACITY] = "capacity",
-    [ROW_GUEST_OS] = "guest_os",
-    [ROW_CHASSIS] = "chassis",
-    [ROW_AVAILABILITY] = "availability",
-    [ROW_CONFINEMENT] = "confinement",
-    [ROW_TUNNEL] = "tunnel",
-};
+#define ROW_WORD(row, word, required) [row] = #word,
+static const char *const row_words[ROW_COUNT] = {REPORT_ROWS(ROW_WORD)};
 
 const char *report_row_word(enum report_row row)
 {
@@ -73,7 +61,7 @@ static bool consistent_ok(const struct report *report)
     return ok;
 }
 
-static json_t *label(const struct report *report, const char *key)
+static json_t *find_label(const struct report *report, const char *key)
 {
     json_t *value = json_object_get(report->labels, key);
     return value ? json_incref(value) : json_null();
@@ -83,8 +71,9 @@ static json_t *label(const struct report *report, const char *key)
 static json_t *market_image(const struct report *report)
 {
     return json_pack("{s:s, s:o, s:o, s:o, s:O}", "name", report->image_name, "version_label",
-                     label(report, LABEL_VERSION_KEY), "desktop_label", label(report, LABEL_DESKTOP_KEY),
-                     "egress_label", label(report, LABEL_EGRESS_KEY), "labels", report->labels);
+                     find_label(report, LABEL_VERSION_KEY), "desktop_label",
+                     find_label(report, LABEL_DESKTOP_KEY), "egress_label",
+                     find_label(report, LABEL_EGRESS_KEY), "labels", report->labels);
 }
 
 static void encode_image(const struct report *report, json_t *document)

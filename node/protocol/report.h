@@ -14,22 +14,27 @@
 
 #define PROTOCOL_VERSION "v1"
 
-/* The rows, in the order of the report. */
-enum report_row {
-    ROW_CLASS,
-    ROW_BIND,
-    ROW_RUNTIME,
-    ROW_KVM,
-    ROW_GUEST_IMAGE,
-    ROW_EGRESS,
-    ROW_CAPACITY,
-    ROW_GUEST_OS,
-    ROW_CHASSIS,
-    ROW_AVAILABILITY,
-    ROW_CONFINEMENT,
-    ROW_TUNNEL,
-    ROW_COUNT
-};
+/*
+ * The rows, in the order of the report: the enumerator, the word, and whether private intent requires what
+ * the row does, or public alone. The doctor judges each by judge_<word>().
+ */
+/* clang-format off */
+#define REPORT_ROWS(ROW) \
+    ROW(ROW_CLASS, class, true) \
+    ROW(ROW_BIND, bind, true) \
+    ROW(ROW_RUNTIME, runtime, true) \
+    ROW(ROW_KVM, kvm, true) \
+    ROW(ROW_GUEST_IMAGE, guest_image, true) \
+    ROW(ROW_EGRESS, egress, true) \
+    ROW(ROW_CAPACITY, capacity, true) \
+    ROW(ROW_GUEST_OS, guest_os, true) \
+    ROW(ROW_CHASSIS, chassis, false) \
+    ROW(ROW_AVAILABILITY, availability, false) \
+    ROW(ROW_CONFINEMENT, confinement, false) \
+    ROW(ROW_TUNNEL, tunnel, true)
+/* clang-format on */
+#define REPORT_ENUMERATOR(row, word, required) row,
+enum report_row { REPORT_ROWS(REPORT_ENUMERATOR) ROW_COUNT };
 
 enum report_status {
     STATUS_FAIL = 0,

@@ -3,7 +3,8 @@
 
 The folder's CMakeLists.txt lists its files one a line, lowest floor first, those that are only a header as x.h. A file
 (x.c with its x.h) includes only headers of its own folder whose files stand before it. Each x.c has its x.h, which
-declares what x.c defines and nothing else; of cli/, a file that defines a command or a tool of a table needs none.
+declares what x.c defines and nothing else; a file that defines a command or a tool of a table (cli/), or judges of the
+table of rows (doctor/), needs none.
 
 By hand: order.py SOURCE_DIR FOLDER..., as "lease" or "cli". Prints a line for each fault.
 """
@@ -16,7 +17,7 @@ from declarations import declarations
 
 ENTRY = re.compile(r"^ +([a-z0-9_/]+)\.(c|cpp|h)\)?$")
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"')
-ROW = re.compile(r"^const struct (?:command command|mcp_tool mcp_tool)_\w+ =", re.M)
+ROW = re.compile(r"^(?:const struct (?:command command|mcp_tool mcp_tool)_\w+ =|void judge_\w+\(struct verdict)", re.M)
 
 faults = []
 
@@ -107,7 +108,7 @@ def check_source(folder: str, name: str, files: list[str]) -> None:
     if name == "main.c" or re.sub(r"\.(c|cpp)$", ".h", name) in files:
         return
     with open(f"{folder}/{name}", encoding="utf-8") as file:
-        if folder != "cli" or not ROW.search(file.read()):
+        if folder not in ("cli", "node/doctor") or not ROW.search(file.read()):
             fault(f"{folder}/{name}", "has no header of its own")
 
 

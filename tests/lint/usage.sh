@@ -77,15 +77,15 @@ while read -r command; do
     fi
 done <"$work/commands"
 
-# --- the doctor's simulated defects: the table of node/doctor/simulate.c, the help, the manual --------------------
-sed -n 's/^    {"\([a-z-]*\)", [a-z_]*},$/\1/p' "$source_dir/node/doctor/simulate.c" | sort >"$work/cases"
-[ -s "$work/cases" ] || fault "there are no cases in node/doctor/simulate.c"
+# --- the doctor's simulated defects: the table of node/doctor/simulate.h, the help, the manual --------------------
+sed -n 's/^    CASE("\([a-z-]*\)", [a-z_]*).*/\1/p' "$source_dir/node/doctor/simulate.h" | sort >"$work/cases"
+[ -s "$work/cases" ] || fault "there are no cases in node/doctor/simulate.h"
 "$berth" doctor --help | sed -n '/--simulate=CASE/,/^ *-/p' | tr -s ' \n' '  ' |
     sed 's/.*one defect: //; s/ -.*//; s/[ ,][ ,]*/\n/g' | sed '/^$/d' | sort >"$work/cases.help"
-same "the cases of berth doctor --simulate: simulate.c and --help" "$work/cases" "$work/cases.help"
+same "the cases of berth doctor --simulate: simulate.h and --help" "$work/cases" "$work/cases.help"
 sed -n '/\\-\\-simulate/,/^\.TP/p' "$manual" | sed -n '/^No case passes:/,/\.$/p' | sed '1d; s/\\-/-/g; s/\.$//' |
     tr ',' '\n' | sed 's/ //g; /^$/d' | sort >"$work/cases.manual"
-same "the cases of berth doctor --simulate: simulate.c and the manual" "$work/cases" "$work/cases.manual"
+same "the cases of berth doctor --simulate: simulate.h and the manual" "$work/cases" "$work/cases.manual"
 
 # --- the examples of the manual ----------------------------------------------------------------------------------
 sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' "$manual" | sed -n 's/^berth //p' | sed 's/\\-/-/g' >"$work/examples"

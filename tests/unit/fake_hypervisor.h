@@ -16,8 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "doctor/eligibility.h"
-#include "doctor/fits.h"
-#include "doctor/warm.h"
+#include "doctor/room.h"
 #include "fake_rfb.h"
 #include "guest/agent.h"
 #include "guest/guest.h"
@@ -434,7 +433,7 @@ int eligibility_check(struct eligibility *eligibility, struct error *err)
     return 0;
 }
 
-enum config_warm doctor_warm(const struct config *config, struct hypervisor *hypervisor,
+enum config_warm room_warm(const struct config *config, struct hypervisor *hypervisor,
                              char why[WARM_WHY_SIZE])
 {
     (void)hypervisor;
@@ -442,7 +441,7 @@ enum config_warm doctor_warm(const struct config *config, struct hypervisor *hyp
     return config->warm;
 }
 
-int doctor_shape_fits(const struct config *config, struct hypervisor *hypervisor, const char *node_id,
+int room_fits(const struct config *config, struct hypervisor *hypervisor, const char *node_id,
                       const char *uuid, const struct lease_shape *shape, struct error *err)
 {
     (void)config, (void)hypervisor, (void)node_id, (void)uuid, (void)shape, (void)err;

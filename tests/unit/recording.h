@@ -48,10 +48,10 @@ static inline void recording_field(const struct member *member, const json_t *se
     void *slot = (char *)facts + member->offset;
     unsigned long major, minor, release;
     switch (member->kind) {
-    case RECORD_MODE:
+    case FACT_MODE:
         *(unsigned *)slot = (unsigned)strtoul(recording_text(section, member->name), NULL, 8);
         return;
-    case RECORD_VERSION:
+    case FACT_VERSION:
         if (sscanf(recording_text(section, member->name), "%lu.%lu.%lu", &major, &minor, &release) != 3)
             recording_needs(NULL, "version", member->name);
         *(unsigned long *)slot = major * 1000000 + minor * 1000 + release;
@@ -93,17 +93,15 @@ static inline struct recording recording_decode(json_t *document)
 {
     struct recording recording = {.document = json_incref(document)};
     const json_t *sections = json_object_get(document, "facts");
-    size_t count;
-    const struct record_field *fields = record_fields(&count);
     if (strcmp(recording_text(document, "schema"), RECORD_SCHEMA) != 0 ||
         !config_intent_from(recording_text(document, "intent"), &recording.intent))
         recording_needs(NULL, "schema or intent", RECORD_SCHEMA);
     recording.deep = json_is_true(json_object_get(document, "deep"));
     recording.config = recording_config(json_object_get(document, "config"));
-    for (size_t i = 0; i < count; i++)
-        recording_field(&fields[i].member,
-                        fields[i].section ? json_object_get(sections, fields[i].section) : sections,
-                        &recording.facts);
+    for (const struct record_section *section = record_sections; section->members; section++)
+        for (const struct member *member = section->members; member->name; member++)
+            recording_field(member, section->name ? json_object_get(sections, section->name) : sections,
+                            &recording.facts);
     const json_t *labels = json_object_get(json_object_get(sections, "image"), "labels");
     recording.facts.image.labels = json_is_object(labels) ? labels : NULL;
     return recording;

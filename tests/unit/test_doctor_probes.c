@@ -13,8 +13,12 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "doctor/own.h"
-#include "doctor/probe.h"
+#include "doctor/own_guests.h"
+#include "doctor/probe_canary.h"
+#include "doctor/probe_capacity.h"
+#include "doctor/probe_chassis.h"
+#include "doctor/probe_kvm.h"
+#include "doctor/probe_network.h"
 
 struct host {
     char root[64], sys[80], proc[80], dev[80], etc[80];

@@ -5,9 +5,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "doctor/capacity.h"
-#include "doctor/fits.h"
-#include "doctor/own.h"
-#include "doctor/warm.h"
+#include "doctor/own_guests.h"
+#include "doctor/room.h"
 #include "doctor_fixture.h"
 
 enum { GIB = 1024 };
@@ -61,7 +60,7 @@ static void test_the_host_decides(void **state)
                                        .disk_free_mib = cases[i].disk_mib,
                                        .saved_states = cases[i].saved};
         char why[WARM_WHY_SIZE], start[32];
-        enum config_warm warm = warm_decide(&config, &facts, why);
+        enum config_warm warm = capacity_warm(&config, &facts, why);
         if (warm != cases[i].warm)
             fail_msg("case %zu: %s", i, why);
         snprintf(start, sizeof start, "warm is %s: ", config_warm_word(warm));
@@ -77,9 +76,9 @@ static void test_the_operator_decides(void **state)
     for (int warm = WARM_RAM; warm <= WARM_OFF; warm++) {
         struct config config = config_of(1, 4, (enum config_warm)warm);
         char why[WARM_WHY_SIZE];
-        assert_int_equal(warm_decide(&config, &nothing, why), warm);
+        assert_int_equal(capacity_warm(&config, &nothing, why), warm);
         assert_non_null(strstr(why, "node.toml says so"));
-        assert_int_equal(doctor_warm(&config, NULL, why), warm); /* and nothing is looked at */
+        assert_int_equal(room_warm(&config, NULL, why), warm); /* and nothing is looked at */
     }
 }
 
@@ -90,7 +89,7 @@ static void test_the_longest_sentence(void **state)
     struct config config = config_of(64, 512, WARM_DEFAULT);
     struct capacity_facts facts = {.mem_free_mib = 1 << 24, .disk_free_mib = 1};
     char why[WARM_WHY_SIZE];
-    assert_int_equal(warm_decide(&config, &facts, why), WARM_OFF);
+    assert_int_equal(capacity_warm(&config, &facts, why), WARM_OFF);
     assert_non_null(strstr(why, "no room for saved ones"));
 }
 
@@ -134,7 +133,7 @@ static enum error_code fits(const struct capacity_facts *facts, const struct own
 {
     struct config config = config_of(2, 4, WARM_RAM);
     struct error err = ERROR_INIT;
-    int result = fits_judge(&config, facts, own, shape, &err);
+    int result = capacity_fits(&config, facts, own, shape, &err);
     assert_int_equal(result, err.code == ERROR_NONE ? 0 : -1);
     if (word && !strstr(err.text, word))
         fail_msg("\"%s\" does not say \"%s\"", err.text, word);
@@ -150,7 +149,7 @@ static void test_fits_beside_what_was_promised(void **state)
                                    .vcpu_given = 2,
                                    .mem_free_mib = 7 * GIB,
                                    .disk_free_mib = 4 * GIB};
-    struct own_guests own = {.parked = 1, .mem_mib = 1 * GIB, .parked_mem_mib = 1 * GIB, .owed_mib = 3 * GIB};
+    struct own_guests own = {.spares = 1, .mem_mib = 1 * GIB, .spare_mem_mib = 1 * GIB, .owed_mib = 3 * GIB};
     assert_int_equal(fits(&facts, &own, &shape, NULL), ERROR_NONE);
     facts.mem_free_mib--;
     assert_int_equal(fits(&facts, &own, &shape, "beside the 3072 MiB"), ERROR_NO_CAPACITY);
@@ -191,9 +190,9 @@ static void test_own_guests(void **state)
     count_one(&own, "berth-01234567-2", "u-2", "l_2", 4200,
               "u-3"); /* with QEMU's own more than its guest's */
     assert_int_equal(own.leases, 2);
-    assert_int_equal(own.parked, 1);
+    assert_int_equal(own.spares, 1);
     assert_int_equal(own.mem_mib, 6100);
-    assert_int_equal(own.parked_mem_mib, 900);
+    assert_int_equal(own.spare_mem_mib, 900);
     assert_int_equal(own.owed_mib, 4 * GIB - 1000 + 4 * GIB - 900);
     assert_int_equal(own.apart_mem_mib, 0);
     struct own_guests before = own;

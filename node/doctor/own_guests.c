@@ -1,5 +1,5 @@
 /* This node's own guests. Bound: one list of libvirt's, and a walk over /proc for each guest. */
-#include "doctor/own.h"
+#include "doctor/own_guests.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -29,7 +29,7 @@ int64_t own_process_mib(const struct probe_roots *roots, pid_t pid)
 /* The doctor's own guest: it is about to go. */
 static bool is_canary(const struct guest_owned *guest)
 {
-    return strstr(guest->name, PROBE_CANARY_MARK) != NULL;
+    return strstr(guest->name, OWN_CANARY_MARK) != NULL;
 }
 
 void own_count(struct own_guests *own, const struct guest_owned *guest, int64_t holds_mib, const char *apart)
@@ -44,8 +44,8 @@ void own_count(struct own_guests *own, const struct guest_owned *guest, int64_t 
     if (guest->lease_id[0]) {
         own->leases++;
     } else {
-        own->parked++;
-        own->parked_mem_mib += holds_mib;
+        own->spares++;
+        own->spare_mem_mib += holds_mib;
     }
 }
 
@@ -62,21 +62,6 @@ int own_guests(struct hypervisor *hypervisor, const char *node_id, const char *a
                   apart);
     guest_list_free(list, count);
     return 0;
-}
-
-void own_facts(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
-               int64_t timeout_ms, struct capacity_facts *facts)
-{
-    struct error ignored = ERROR_INIT;
-    struct own_guests own;
-    CLEANUP_FREE char *golden = file_join(config->state_dir, "golden");
-    if (!hypervisor || !node_id || own_guests(hypervisor, node_id, NULL, timeout_ms, &own, &ignored) < 0)
-        own = (struct own_guests){0};
-    facts->saved_states = node_id ? own_saved_states(golden, node_id, config->berths) : 0;
-    facts->own_mem_mib = own.mem_mib + own.apart_mem_mib;
-    facts->own_leases = own.leases;
-    facts->parked = own.parked;
-    facts->parked_mem_mib = own.parked_mem_mib;
 }
 
 int64_t own_saved_states(const char *folder, const char *node_id, int64_t berths)

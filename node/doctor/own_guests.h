@@ -2,8 +2,8 @@
  * This node's own guests, told by their metadata: what they hold of the host now, and what they were
  * promised. Private to doctor/.
  */
-#ifndef BERTHOS_DOCTOR_OWN_H
-#define BERTHOS_DOCTOR_OWN_H
+#ifndef BERTHOS_DOCTOR_OWN_GUESTS_H
+#define BERTHOS_DOCTOR_OWN_GUESTS_H
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -13,10 +13,13 @@
 #include "doctor/probe.h"
 #include "guest/owned.h"
 
+/* In the name of a canary, and of no berth's guest. */
+#define OWN_CANARY_MARK "-canary-"
+
 struct own_guests {
-    int64_t leases, parked; /* how many are a lease's, and how many wait for one */
+    int64_t leases, spares; /* how many are a lease's, and how many wait for one */
     int64_t mem_mib;        /* what they hold */
-    int64_t parked_mem_mib; /* of that, what those hold that wait for a lease */
+    int64_t spare_mem_mib;  /* of that, what those hold that wait for a lease */
     int64_t owed_mib;       /* what they may yet take of the memory that they were promised */
     int64_t apart_mem_mib;  /* what those hold that are not counted above, since they are about to go */
     int64_t apart_vcpu;     /* and their vCPUs */
@@ -37,10 +40,6 @@ void own_count(struct own_guests *own, const struct guest_owned *guest, int64_t 
  * mapped, which MemAvailable counts already. 0 when it cannot be told.
  */
 int64_t own_process_mib(const struct probe_roots *roots, pid_t pid);
-
-/* Fills the facts with what this node has of its own. Guests that cannot be seen count as somebody else's. */
-void own_facts(struct hypervisor *hypervisor, const struct config *config, const char *node_id,
-               int64_t timeout_ms, struct capacity_facts *facts);
 
 /* How many of the node's first so many berths have a saved state in `folder`: its document is written last.
  */

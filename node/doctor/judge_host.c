@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "doctor/capacity.h"
 #include "doctor/verdict.h"
-#include "doctor/warm.h"
 
 static void idle_text(const struct capacity_facts *capacity, char text[64])
 {
@@ -19,11 +18,11 @@ static void idle_text(const struct capacity_facts *capacity, char text[64])
 /* What of the free memory this node's own guests hold: ", with the 900 MiB of ...". *Owned*. */
 static char *own_text(const struct capacity_facts *capacity)
 {
-    if (capacity->parked > 0)
+    if (capacity->spares > 0)
         return text_format(", with the %" PRId64 " MiB of this node's own guests (%" PRId64 " MiB in %" PRId64
                            " that %s for a lease)",
-                           capacity->own_mem_mib, capacity->parked_mem_mib, capacity->parked,
-                           capacity->parked == 1 ? "waits" : "wait");
+                           capacity->own_mem_mib, capacity->spare_mem_mib, capacity->spares,
+                           capacity->spares == 1 ? "waits" : "wait");
     if (capacity->own_mem_mib > 0)
         return text_format(", with the %" PRId64 " MiB of this node's own guests", capacity->own_mem_mib);
     return text_copy("");
@@ -54,7 +53,7 @@ void judge_capacity(struct verdict *verdict)
     const struct config *config = verdict->config;
     const struct capacity_facts *capacity = &verdict->facts->capacity;
     char idle[64], ignored[WARM_WHY_SIZE];
-    enum config_warm warm = warm_decide(config, capacity, ignored);
+    enum config_warm warm = capacity_warm(config, capacity, ignored);
     struct capacity_need need = capacity_need(config, capacity, warm);
     int64_t vcpu = capacity_free_vcpu(config, capacity), need_disk_mib = need.disk_mib + need.states_mib;
     idle_text(capacity, idle);
@@ -131,12 +130,12 @@ void judge_chassis(struct verdict *verdict)
     bool attested = config->chassis == CHASSIS_SERVER || config->chassis == CHASSIS_VM_HOST;
     CLEANUP_FREE char *contradiction = chassis_contradiction(config, &verdict->facts->chassis);
     if (!attested)
-        verdict_say(verdict, ROW_CHASSIS, verdict_public_only(verdict),
+        verdict_say(verdict, ROW_CHASSIS, STATUS_FAIL,
                     "chassis is %s in node.toml%s%s; public intent wants server or vm-host, attested by you",
                     word, contradiction ? ", and " : "", contradiction ? contradiction : "");
     else if (contradiction)
         verdict_say(
-            verdict, ROW_CHASSIS, verdict_public_only(verdict),
+            verdict, ROW_CHASSIS, STATUS_FAIL,
             "chassis is attested as %s, but %s; public intent needs a host where nothing contradicts it",
             word, contradiction);
     else
@@ -150,24 +149,23 @@ void judge_availability(struct verdict *verdict)
 {
     const struct config *config = verdict->config;
     const struct network_facts *network = &verdict->facts->network;
-    enum report_status unmet = verdict_public_only(verdict);
     if (network->wireless == FACT_YES)
-        verdict_say(verdict, ROW_AVAILABILITY, unmet,
+        verdict_say(verdict, ROW_AVAILABILITY, STATUS_FAIL,
                     "the default route goes over %s, which is wireless; public intent wants a cable",
                     network->device);
     else if (!config->wired || !config->always_on)
         verdict_say(
-            verdict, ROW_AVAILABILITY, unmet,
+            verdict, ROW_AVAILABILITY, STATUS_FAIL,
             "wired is %s and always_on is %s in node.toml; public intent wants both attested as true, where "
             "they are",
             config->wired ? "true" : "false", config->always_on ? "true" : "false");
     else if (network->wireless != FACT_NO)
-        verdict_say(verdict, ROW_AVAILABILITY, unmet,
+        verdict_say(verdict, ROW_AVAILABILITY, STATUS_FAIL,
                     "wired is attested, but the device of the default route cannot be judged: %s",
                     network->error[0] ? network->error : "it was not looked at");
     else if (network->sleeps != FACT_NO)
         verdict_say(
-            verdict, ROW_AVAILABILITY, unmet,
+            verdict, ROW_AVAILABILITY, STATUS_FAIL,
             "always_on is attested, but this host %s (/sys/power/state: %s); run systemctl mask sleep.target "
             "suspend.target hibernate.target hybrid-sleep.target",
             network->sleeps == FACT_YES ? "can be suspended" : "is not known to stay awake",
@@ -185,16 +183,16 @@ struct lacks {
     char required[512], wished[512], cures[512];
 };
 
-static void append(char *list, const char *separator, const char *text)
+static void append_text(char *list, const char *separator, const char *text)
 {
     size_t used = strlen(list);
     snprintf(list + used, 512 - used, "%s%s", used ? separator : "", text);
 }
 
-static void lack(struct lacks *lacks, char *list, const char *layer, const char *cure)
+static void add_lack(struct lacks *lacks, char *list, const char *layer, const char *cure)
 {
-    append(list, ", ", layer);
-    append(lacks->cures, "; ", cure);
+    append_text(list, ", ", layer);
+    append_text(lacks->cures, "; ", cure);
 }
 
 static const char user_cure[] = "set user = \"libvirt-qemu\" in /etc/libvirt/qemu.conf";
@@ -214,16 +212,16 @@ static bool confining_model(const char *models)
 static void look_at_canary(const struct canary_facts *canary, struct lacks *lacks)
 {
     if (canary->uid_known != FACT_YES || canary->uid <= 0)
-        lack(lacks, lacks->required,
-             canary->uid_known == FACT_YES ? "QEMU runs as root" : "QEMU's user is not known", user_cure);
+        add_lack(lacks, lacks->required,
+                 canary->uid_known == FACT_YES ? "QEMU runs as root" : "QEMU's user is not known", user_cure);
     if (canary->labelled != FACT_YES)
-        lack(lacks, lacks->required, "no enforced AppArmor or SELinux label", label_cure);
+        add_lack(lacks, lacks->required, "no enforced AppArmor or SELinux label", label_cure);
     if (canary->seccomp != FACT_YES)
-        lack(lacks, lacks->required, "no seccomp filter", seccomp_cure);
+        add_lack(lacks, lacks->required, "no seccomp filter", seccomp_cure);
     if (canary->no_new_privs != FACT_YES)
-        lack(lacks, lacks->wished, "no_new_privs is not set", seccomp_cure);
+        add_lack(lacks, lacks->wished, "no_new_privs is not set", seccomp_cure);
     if (canary->own_mounts != FACT_YES)
-        lack(lacks, lacks->wished, "no mount namespace of its own", mounts_cure);
+        add_lack(lacks, lacks->wished, "no mount namespace of its own", mounts_cure);
 }
 
 /* Guests of one user that nothing else keeps apart could, out of their QEMU, reach each other's. */
@@ -243,21 +241,21 @@ static const char *apart_text(const struct verdict *verdict)
 static void look_at_neighbours(const struct verdict *verdict, bool labelled, struct lacks *lacks)
 {
     if (share_a_user(verdict) && !labelled)
-        lack(lacks, lacks->required, "the berths' guests share a user and nothing else keeps them apart",
-             "as root the node gives each berth a user of its own, or set berths = 1");
+        add_lack(lacks, lacks->required, "the berths' guests share a user and nothing else keeps them apart",
+                 "as root the node gives each berth a user of its own, or set berths = 1");
 }
 
 static void look_at_configuration(const struct facts *facts, struct lacks *lacks)
 {
     const struct runtime_facts *runtime = &facts->runtime;
     if (runtime->user_known != FACT_YES || runtime->user_uid <= 0)
-        lack(lacks, lacks->required,
-             runtime->user_known == FACT_YES ? "QEMU would run as root" : "QEMU's user is not known",
-             user_cure);
+        add_lack(lacks, lacks->required,
+                 runtime->user_known == FACT_YES ? "QEMU would run as root" : "QEMU's user is not known",
+                 user_cure);
     if (!confining_model(runtime->security_models))
-        lack(lacks, lacks->required, "no AppArmor or SELinux driver is active in libvirt", label_cure);
+        add_lack(lacks, lacks->required, "no AppArmor or SELinux driver is active in libvirt", label_cure);
     if (facts->domain.sandboxed != FACT_YES)
-        lack(lacks, lacks->required, "QEMU's seccomp sandbox is not switched on", seccomp_cure);
+        add_lack(lacks, lacks->required, "QEMU's seccomp sandbox is not switched on", seccomp_cure);
 }
 
 void judge_confinement(struct verdict *verdict)
@@ -275,13 +273,12 @@ void judge_confinement(struct verdict *verdict)
     const char *source = verdict->deep ? "the canary's process" : "libvirt's configuration";
     if (verdict->deep && facts->canary.started != FACT_YES && facts->canary.labelled == FACT_UNKNOWN)
         verdict_say(
-            verdict, ROW_CONFINEMENT, verdict_public_only(verdict),
+            verdict, ROW_CONFINEMENT, STATUS_FAIL,
             "no canary was started, so no process could be looked at; see the rows egress, runtime and "
             "guest_image");
     else if (lacks.required[0])
-        verdict_say(verdict, ROW_CONFINEMENT, verdict_public_only(verdict),
-                    "by %s a layer is missing: %s%s%s; %s", source, lacks.required,
-                    lacks.wished[0] ? ", " : "", lacks.wished, lacks.cures);
+        verdict_say(verdict, ROW_CONFINEMENT, STATUS_FAIL, "by %s a layer is missing: %s%s%s; %s", source,
+                    lacks.required, lacks.wished[0] ? ", " : "", lacks.wished, lacks.cures);
     else if (lacks.wished[0])
         verdict_say(verdict, ROW_CONFINEMENT, STATUS_WARN,
                     "by %s QEMU is not root (uid %" PRId64 "), labelled %s and under seccomp%s, but: %s; %s",

@@ -50,7 +50,7 @@ static int refuse_unknown(const struct toml_entry *entry, const char *path, stru
                      entry->key_place.column, name, hint);
 }
 
-static int apply(const struct toml_document *document, struct config *config, struct error *err)
+static int apply_document(const struct toml_document *document, struct config *config, struct error *err)
 {
     const struct toml_entry *overcommit = NULL;
     for (size_t i = 0; i < document->count; i++) {
@@ -85,7 +85,7 @@ static char *default_state_dir(const char *libvirt_uri)
 }
 
 /* Fills in the defaults that depend on other keys. */
-static void resolve(struct config *config)
+static void resolve_defaults(struct config *config)
 {
     if (!config->state_dir)
         config->state_dir = default_state_dir(config->libvirt_uri);
@@ -104,13 +104,13 @@ struct config *config_load(const char *home, struct error *err)
     struct error reason = ERROR_INIT;
     if (file_read(config->path, FILE_MAX_BYTES, &text, &size, &reason) == 0) {
         CLEANUP_TOML struct toml_document *document = toml_parse(text, size, config->path, err);
-        if (!document || apply(document, config, err) < 0)
+        if (!document || apply_document(document, config, err) < 0)
             return NULL;
     } else if (reason.code != ERROR_NOT_FOUND) {
         error_set(err, ERROR_CONFIG, "%s", reason.text);
         return NULL;
     }
-    resolve(config);
+    resolve_defaults(config);
     return TAKE(config);
 }
 
@@ -126,45 +126,35 @@ int config_check_unchanged(const struct config *config, struct error *err)
         return -1;
     size_t count;
     const struct config_key *keys = config_keys(&count);
-    CLEANUP_FREE char *changed = NULL;
+    CLEANUP_TEXT struct text_buffer changed = {0};
     for (size_t i = 0; i < count; i++) {
         CLEANUP_FREE char *before = config_key_text(&keys[i], config);
         CLEANUP_FREE char *after = config_key_text(&keys[i], now);
-        if (same_text(before, after))
-            continue;
-        CLEANUP_FREE char *list = changed;
-        changed = text_format("%s%s%s", list ? list : "", list ? ", " : "", keys[i].member.name);
+        if (!same_text(before, after))
+            text_join(&changed, ", ", "%s", keys[i].member.name);
     }
-    if (changed)
+    if (changed.text)
         return error_set(err, ERROR_CONFIG, "%s says something else now than when it was read (%s)",
-                         config->path, changed);
+                         config->path, changed.text);
     return 0;
 }
 
-/* Appends formatted text to an owned string. */
-static void append(char **text, char *more)
-{
-    CLEANUP_FREE char *before = *text;
-    CLEANUP_FREE char *owned = more;
-    *text = text_format("%s%s", before ? before : "", owned);
-}
-
-static void append_key(char **text, const struct config_key *key)
+static void append_key(struct text_buffer *text, const struct config_key *key)
 {
     CLEANUP_FREE char *allowed = config_key_allowed(key);
     CLEANUP_FREE char *comment = text_copy(key->member.help);
     char *rest = NULL;
     for (char *line = strtok_r(comment, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
-        append(text, text_format("# %s\n", line));
+        text_append(text, "# %s\n", line);
     if (key->member.kind != MEMBER_BOOLEAN)
-        append(text, text_format("# Allowed: %s.\n", allowed));
+        text_append(text, "# Allowed: %s.\n", allowed);
     bool quoted = key->member.kind == MEMBER_WORD || key->member.kind == MEMBER_STRING;
     if (key->member.fallback)
-        append(text, text_format("%s = %s%s%s\n\n", key->member.name, quoted ? "\"" : "",
-                                 key->member.fallback, quoted ? "\"" : ""));
+        text_append(text, "%s = %s%s%s\n\n", key->member.name, quoted ? "\"" : "", key->member.fallback,
+                    quoted ? "\"" : "");
     else
-        append(text, text_format("# Default: %s.\n# %s = %s\n\n", key->derived, key->member.name,
-                                 quoted ? "\"...\"" : "..."));
+        text_append(text, "# Default: %s.\n# %s = %s\n\n", key->derived, key->member.name,
+                    quoted ? "\"...\"" : "...");
 }
 
 int config_write_default(const char *home, struct error *err)
@@ -173,16 +163,16 @@ int config_write_default(const char *home, struct error *err)
     struct stat info;
     if (lstat(path, &info) == 0)
         return 0;
-    CLEANUP_FREE char *text = text_copy(
+    CLEANUP_TEXT struct text_buffer text = {0};
+    text_append(
+        &text, "%s",
         "# What this Berthos node offers, and how. See berth-node.toml(5).\n"
         "# Unknown keys and values out of bounds are refused; berth doctor says what this host lacks.\n\n");
     size_t count;
     const struct config_key *keys = config_keys(&count);
     for (size_t i = 0; i < count; i++)
         append_key(&text, &keys[i]);
-    size_t length = strlen(text);
-    text[length - 1] = '\0'; /* the last empty line */
-    return file_write_atomic(path, 0600, text, length - 1, err);
+    return file_write_atomic(path, 0600, text.text, text.size - 1, err); /* without the last empty line */
 }
 
 void config_free(struct config *config)

@@ -180,19 +180,20 @@ void judge_availability(struct verdict *verdict)
 
 /* What a process or a configuration lacks, and what to do about each. */
 struct lacks {
-    char required[512], wished[512], cures[512];
+    struct text_buffer required, wished, cures;
 };
 
-static void append_text(char *list, const char *separator, const char *text)
+static void free_lacks(struct lacks *lacks)
 {
-    size_t used = strlen(list);
-    snprintf(list + used, 512 - used, "%s%s", used ? separator : "", text);
+    free(lacks->required.text);
+    free(lacks->wished.text);
+    free(lacks->cures.text);
 }
 
-static void add_lack(struct lacks *lacks, char *list, const char *layer, const char *cure)
+static void add_lack(struct lacks *lacks, struct text_buffer *list, const char *layer, const char *cure)
 {
-    append_text(list, ", ", layer);
-    append_text(lacks->cures, "; ", cure);
+    text_join(list, ", ", "%s", layer);
+    text_join(&lacks->cures, "; ", "%s", cure);
 }
 
 static const char user_cure[] = "set user = \"libvirt-qemu\" in /etc/libvirt/qemu.conf";
@@ -212,16 +213,16 @@ static bool confining_model(const char *models)
 static void look_at_canary(const struct canary_facts *canary, struct lacks *lacks)
 {
     if (canary->uid_known != FACT_YES || canary->uid <= 0)
-        add_lack(lacks, lacks->required,
+        add_lack(lacks, &lacks->required,
                  canary->uid_known == FACT_YES ? "QEMU runs as root" : "QEMU's user is not known", user_cure);
     if (canary->labelled != FACT_YES)
-        add_lack(lacks, lacks->required, "no enforced AppArmor or SELinux label", label_cure);
+        add_lack(lacks, &lacks->required, "no enforced AppArmor or SELinux label", label_cure);
     if (canary->seccomp != FACT_YES)
-        add_lack(lacks, lacks->required, "no seccomp filter", seccomp_cure);
+        add_lack(lacks, &lacks->required, "no seccomp filter", seccomp_cure);
     if (canary->no_new_privs != FACT_YES)
-        add_lack(lacks, lacks->wished, "no_new_privs is not set", seccomp_cure);
+        add_lack(lacks, &lacks->wished, "no_new_privs is not set", seccomp_cure);
     if (canary->own_mounts != FACT_YES)
-        add_lack(lacks, lacks->wished, "no mount namespace of its own", mounts_cure);
+        add_lack(lacks, &lacks->wished, "no mount namespace of its own", mounts_cure);
 }
 
 /* Guests of one user that nothing else keeps apart could, out of their QEMU, reach each other's. */
@@ -241,7 +242,7 @@ static const char *apart_text(const struct verdict *verdict)
 static void look_at_neighbours(const struct verdict *verdict, bool labelled, struct lacks *lacks)
 {
     if (share_a_user(verdict) && !labelled)
-        add_lack(lacks, lacks->required, "the berths' guests share a user and nothing else keeps them apart",
+        add_lack(lacks, &lacks->required, "the berths' guests share a user and nothing else keeps them apart",
                  "as root the node gives each berth a user of its own, or set berths = 1");
 }
 
@@ -249,19 +250,19 @@ static void look_at_configuration(const struct facts *facts, struct lacks *lacks
 {
     const struct runtime_facts *runtime = &facts->runtime;
     if (runtime->user_known != FACT_YES || runtime->user_uid <= 0)
-        add_lack(lacks, lacks->required,
+        add_lack(lacks, &lacks->required,
                  runtime->user_known == FACT_YES ? "QEMU would run as root" : "QEMU's user is not known",
                  user_cure);
     if (!confining_model(runtime->security_models))
-        add_lack(lacks, lacks->required, "no AppArmor or SELinux driver is active in libvirt", label_cure);
+        add_lack(lacks, &lacks->required, "no AppArmor or SELinux driver is active in libvirt", label_cure);
     if (facts->domain.sandboxed != FACT_YES)
-        add_lack(lacks, lacks->required, "QEMU's seccomp sandbox is not switched on", seccomp_cure);
+        add_lack(lacks, &lacks->required, "QEMU's seccomp sandbox is not switched on", seccomp_cure);
 }
 
 void judge_confinement(struct verdict *verdict)
 {
     const struct facts *facts = verdict->facts;
-    struct lacks lacks = {0};
+    CLEANUP(free_lacks) struct lacks lacks = {0};
     if (verdict->deep)
         look_at_canary(&facts->canary, &lacks);
     else
@@ -276,14 +277,15 @@ void judge_confinement(struct verdict *verdict)
             verdict, ROW_CONFINEMENT, STATUS_FAIL,
             "no canary was started, so no process could be looked at; see the rows egress, runtime and "
             "guest_image");
-    else if (lacks.required[0])
+    else if (lacks.required.text)
         verdict_say(verdict, ROW_CONFINEMENT, STATUS_FAIL, "by %s a layer is missing: %s%s%s; %s", source,
-                    lacks.required, lacks.wished[0] ? ", " : "", lacks.wished, lacks.cures);
-    else if (lacks.wished[0])
+                    lacks.required.text, lacks.wished.text ? ", " : "",
+                    lacks.wished.text ? lacks.wished.text : "", lacks.cures.text);
+    else if (lacks.wished.text)
         verdict_say(verdict, ROW_CONFINEMENT, STATUS_WARN,
                     "by %s QEMU is not root (uid %" PRId64 "), labelled %s and under seccomp%s, but: %s; %s",
-                    source, facts->canary.uid, facts->canary.label, apart_text(verdict), lacks.wished,
-                    lacks.cures);
+                    source, facts->canary.uid, facts->canary.label, apart_text(verdict), lacks.wished.text,
+                    lacks.cures.text);
     else if (verdict->deep)
         verdict_say(verdict, ROW_CONFINEMENT, STATUS_PASS,
                     "by %s QEMU runs as uid %" PRId64 ", labelled %s, under seccomp, in its own mounts%s",

@@ -54,13 +54,10 @@ void terminal_row(const char *label, const char *text)
 
 void terminal_say(const char *format, ...)
 {
-    CLEANUP_FREE char *text = NULL;
     va_list args;
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    CLEANUP_FREE char *text = text_format_args(format, args);
     va_end(args);
-    if (length < 0)
-        abort();
     CLEANUP_FREE char *clean = layout_clean(text);
     CLEANUP_FREE char *wrapped = layout_wrap(clean, 0, terminal_width(STDERR_FILENO));
     fflush(stdout); /* in order where both go to one place */

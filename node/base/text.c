@@ -6,15 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *text_format(const char *format, ...)
+char *text_format_args(const char *format, va_list args)
 {
     char *text;
+    if (vasprintf(&text, format, args) < 0)
+        abort();
+    return text;
+}
+
+char *text_format(const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    int length = vasprintf(&text, format, args);
+    char *text = text_format_args(format, args);
     va_end(args);
-    if (length < 0)
-        abort();
     return text;
 }
 
@@ -43,9 +48,8 @@ bool text_add(struct text_buffer *buffer, const void *data, size_t size)
 __attribute__((format(printf, 2, 0))) static void append_format(struct text_buffer *buffer,
                                                                 const char *format, va_list args)
 {
-    CLEANUP_FREE char *more = NULL;
-    int length = vasprintf(&more, format, args);
-    if (length < 0 || !text_add(buffer, more, (size_t)length))
+    CLEANUP_FREE char *more = text_format_args(format, args);
+    if (!text_add(buffer, more, strlen(more)))
         abort();
 }
 

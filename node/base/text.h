@@ -3,6 +3,7 @@
 #ifndef BERTHOS_BASE_TEXT_H
 #define BERTHOS_BASE_TEXT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,6 +13,9 @@
 /* A new string made as printf does. Never NULL: the process ends when memory for a short text is gone.
  * *Owned*. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same as vprintf does. */
+char *text_format_args(const char *format, va_list args) __attribute__((format(printf, 1, 0)));
 
 /* "9.1.2" from 9001002: how libvirt counts versions. Never NULL. *Owned*. */
 char *text_version(unsigned long version);

@@ -5,6 +5,7 @@
 
 #include "base/document.h"
 #include "protocol/error_words.h"
+#include "web/peer_watch.h"
 
 const char *exchange_header(const struct exchange *exchange, const char *name)
 {

@@ -13,10 +13,11 @@
 #include "base/cancel.h"
 #include "base/error.h"
 #include "pairing/pairing.h"
-#include "web/peer_watch.h"
 
 #define WEB_BODY_MAX (1 << 20) /* bytes; more is 413 */
 #define WEB_ID_SIZE  128
+
+struct peer_watch;
 
 /* What takes a connection over once its request has been answered with 101. */
 struct upgrade {

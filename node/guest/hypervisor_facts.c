@@ -90,8 +90,9 @@ static int read_domain(virConnectPtr connection, struct facts_state *asked, stru
     return 0;
 }
 
-static int count_vcpus(virConnectPtr connection, struct facts_state *asked, struct error *err)
+static int count_vcpus(virConnectPtr connection, void *state, struct error *err)
 {
+    struct facts_state *asked = state;
     virDomainPtr *domains;
     int count = virConnectListAllDomains(connection, &domains, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
     if (count < 0)
@@ -116,10 +117,9 @@ static int read_facts(virConnectPtr connection, void *state, struct error *err)
     if (virConnectGetLibVersion(connection, &asked->facts.libvirt_version) < 0 ||
         virConnectGetVersion(connection, &asked->facts.qemu_version) < 0)
         return libvirt_error(ERROR_HYPERVISOR, err, "cannot read the versions of libvirt and QEMU");
-    if (read_host(connection, asked, err) < 0 || read_domain(connection, asked, err) < 0 ||
-        count_vcpus(connection, asked, err) < 0)
-        return -1;
-    return 0;
+    return read_host(connection, asked, err) < 0 || read_domain(connection, asked, err) < 0
+               ? -1
+               : count_vcpus(connection, asked, err);
 }
 
 int hypervisor_facts(struct hypervisor *hypervisor, bool kvm, const char *node_id, int64_t timeout_ms,
@@ -135,18 +135,13 @@ int hypervisor_facts(struct hypervisor *hypervisor, bool kvm, const char *node_i
     return 0;
 }
 
-static int read_vcpus(virConnectPtr connection, void *state, struct error *err)
-{
-    return count_vcpus(connection, state, err);
-}
-
 int hypervisor_vcpu_given(struct hypervisor *hypervisor, const char *node_id, int64_t timeout_ms,
                           int64_t *vcpu, struct error *err)
 {
     CLEANUP_CALL struct facts_state *state = call_new(sizeof *state, clear_facts);
     state->node_id = text_copy(node_id);
-    if (call_hypervisor(hypervisor, "count the vCPUs of running guests", read_vcpus, state, timeout_ms, err) <
-        0)
+    if (call_hypervisor(hypervisor, "count the vCPUs of running guests", count_vcpus, state, timeout_ms,
+                        err) < 0)
         return -1;
     *vcpu = state->facts.vcpu_given;
     return 0;

@@ -41,12 +41,10 @@ void guest_uuid(const char *node_id, int n, char uuid[GUEST_UUID_SIZE])
     /* The namespace of our names: a UUID of version 4, drawn once for this program. */
     static const unsigned char namespace[16] = {0x5b, 0x0e, 0x41, 0xc2, 0x7d, 0x1a, 0x4f, 0x6e,
                                                 0x9c, 0x33, 0xa8, 0x71, 0x2e, 0xd4, 0x60, 0x95};
-    CLEANUP_FREE char *name = text_format("%s/%d", node_id, n);
     unsigned char digest[20], input[16 + 256];
-    size_t length = strlen(name);
     memcpy(input, namespace, sizeof namespace);
-    memcpy(input + 16, name, length < 256 ? length : 256);
-    if (gnutls_hash_fast(GNUTLS_DIG_SHA1, input, 16 + (length < 256 ? length : 256), digest) < 0)
+    int length = snprintf((char *)input + 16, sizeof input - 16, "%.200s/%d", node_id, n);
+    if (gnutls_hash_fast(GNUTLS_DIG_SHA1, input, 16 + (size_t)length, digest) < 0)
         abort(); /* SHA-1 is part of every GnuTLS */
     digest[6] = (digest[6] & 0x0f) | 0x50;
     digest[8] = (digest[8] & 0x3f) | 0x80;

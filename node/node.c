@@ -61,8 +61,8 @@ static int lock_home(const char *home, struct error *err)
     return TAKE_FD(fd);
 }
 
-static void announce(const struct config *config, const struct web_server *server, const char *bind,
-                     struct pairing *pairing)
+static void announce_start(const struct config *config, const struct web_server *server, const char *bind,
+                           struct pairing *pairing)
 {
     char code[PAIRING_CODE_SIZE];
     CLEANUP_FREE char *url = url_make(bind, web_server_port(server));
@@ -119,8 +119,8 @@ static int refuse_red(struct eligibility *eligibility, const char *home, struct 
                      answer.why);
 }
 
-static int serve(const struct config *config, const struct node_options *options, const sigset_t *stop,
-                 struct error *err)
+static int serve_requests(const struct config *config, const struct node_options *options,
+                          const sigset_t *stop, struct error *err)
 {
     struct identity identity;
     enum config_intent intent = options->intent ? *options->intent : config->intent;
@@ -166,7 +166,7 @@ static int serve(const struct config *config, const struct node_options *options
     }
     audit_write(audit, "node_start",
                 json_pack("{s:s, s:s}", "version", BERTHOS_VERSION, "image", config->image));
-    announce(config, server, bind, pairing);
+    announce_start(config, server, bind, pairing);
     wait_for_stop(stop);
     web_server_quiesce(server);
     leases_stop(leases, options->end_leases_on_stop);
@@ -193,5 +193,5 @@ int node_run(const struct node_options *options, struct error *err)
     if (lock < 0)
         return -1;
     file_sweep(home, STALE_MS);
-    return serve(config, options, &stop, err);
+    return serve_requests(config, options, &stop, err);
 }

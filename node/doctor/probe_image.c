@@ -5,6 +5,7 @@
 #include "doctor/probe_image.h"
 
 #include "base/file.h"
+#include "image/readable.h"
 
 static enum image_state state_of(enum image_fault fault)
 {

@@ -15,7 +15,7 @@ enum { CACHE_MAX_BYTES = 64 * 1024, ENTRIES_MAX = 64 };
 /* Longer than any file system's timestamp step that QEMU would be used on. */
 static const int64_t SETTLE_NS = INT64_C(100) * 1000 * 1000;
 
-static json_t *load(const char *path)
+static json_t *load_entries(const char *path)
 {
     CLEANUP_FREE char *text = NULL;
     size_t size;
@@ -44,7 +44,7 @@ static json_t *entry_new(const struct image_identity *identity, const char *sha2
 
 bool cache_has(const char *path, const struct image_identity *identity, const char *sha256)
 {
-    CLEANUP_JSON json_t *files = path ? load(path) : NULL;
+    CLEANUP_JSON json_t *files = path ? load_entries(path) : NULL;
     CLEANUP_JSON json_t *wanted = entry_new(identity, sha256);
     size_t i;
     json_t *entry;
@@ -60,7 +60,7 @@ void cache_add(const char *path, const struct image_identity *identity, const ch
 {
     if (!path || clock_realtime_ms() * 1000000 - identity->ctime_ns < SETTLE_NS)
         return;
-    CLEANUP_JSON json_t *files = load(path);
+    CLEANUP_JSON json_t *files = load_entries(path);
     if (!files)
         files = json_array();
     while (json_array_size(files) >= ENTRIES_MAX)

@@ -301,8 +301,8 @@ static int write_document(const char *path, const struct golden_key *key, json_t
     return file_write_atomic(path, 0600, text, strlen(text), err);
 }
 
-static int keep(const char *folder, const char *name, const struct golden_key *key, const char *overlay,
-                const char *cache_path, struct error *err)
+static int keep_files(const char *folder, const char *name, const struct golden_key *key, const char *overlay,
+                      const char *cache_path, struct error *err)
 {
     CLEANUP_FREE char *path = path_of(folder, name, "json");
     CLEANUP_FREE char *state = golden_state(folder, name);
@@ -327,7 +327,7 @@ int golden_keep(const char *folder, const char *name, const struct golden_key *k
                 const char *cache_path, struct error *err)
 {
     struct error ignored = ERROR_INIT;
-    if (keep(folder, name, key, overlay, cache_path, err) == 0)
+    if (keep_files(folder, name, key, overlay, cache_path, err) == 0)
         return 0;
     golden_drop(folder, name, &ignored);
     file_remove(overlay, &ignored);

@@ -23,7 +23,7 @@ struct hashing {
     uint64_t before_bytes, total_bytes;
 };
 
-static int fail(enum image_fault *fault, enum image_fault value)
+static int set_fault(enum image_fault *fault, enum image_fault value)
 {
     *fault = value;
     return -1;
@@ -38,11 +38,11 @@ static int open_folder(const char *image_dir, char resolved[PATH_MAX], enum imag
         error_set_errno(err, ERROR_IMAGE, failure,
                         "cannot open the image folder %s (run: berth image build, or set image_dir)",
                         image_dir);
-        return fail(fault, failure == ENOENT ? IMAGE_FAULT_MISSING : IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, failure == ENOENT ? IMAGE_FAULT_MISSING : IMAGE_FAULT_UNREADABLE);
     }
     CLEANUP_CLOSE int fd = trust_open_folder(resolved, err);
     if (fd < 0)
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     return TAKE_FD(fd);
 }
 
@@ -56,23 +56,23 @@ static int open_file(int folder, const char *path, struct image_identity *identi
     if (fd < 0 && errno == ENOENT) {
         error_set(err, ERROR_IMAGE, "%s is not there: run berth image build, or set image and image_dir",
                   path);
-        return fail(fault, IMAGE_FAULT_MISSING);
+        return set_fault(fault, IMAGE_FAULT_MISSING);
     }
     if (fd < 0 && errno == ELOOP) {
         error_set(err, ERROR_IMAGE, "%s is a symbolic link, which is not followed: put the file itself there",
                   path);
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     }
     if (fd < 0 || fstat(fd, &info) < 0) {
         error_set_errno(err, ERROR_IMAGE, errno, "cannot open %s", path);
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     }
     if (!S_ISREG(info.st_mode)) {
         error_set(err, ERROR_IMAGE, "%s is not a regular file", path);
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     }
     if (trust_check_owner(&info, path, err) < 0)
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     *identity = image_identity_of(&info);
     return TAKE_FD(fd);
 }
@@ -102,7 +102,7 @@ static int read_manifest(int folder, const char *resolved, const struct image_op
                   "\"%.64s\" is not an image name: it must be name:version in lower-case letters, digits, "
                   "'.' and '-'",
                   options->name);
-        return fail(fault, IMAGE_FAULT_MISSING);
+        return set_fault(fault, IMAGE_FAULT_MISSING);
     }
     image->manifest_path = text_format("%s/%s.json", strcmp(resolved, "/") == 0 ? "" : resolved, stem);
     CLEANUP_CLOSE int fd = open_file(folder, image->manifest_path, &image->manifest_identity, fault, err);
@@ -112,15 +112,15 @@ static int read_manifest(int folder, const char *resolved, const struct image_op
     size_t size;
     if (!text) {
         error_set(err, ERROR_IMAGE, "cannot read %s: out of memory", image->manifest_path);
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     }
     if (read_start(fd, image->manifest_path, text, MANIFEST_MAX_BYTES + 1, &size, err) < 0)
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     digest_buffer(text, size, image->manifest_sha256);
     if (manifest_decode(text, size, resolved, image, err) < 0) {
         error_prefix(err, "the manifest %s is not usable (run: berth image build %s)", image->manifest_path,
                      options->name);
-        return fail(fault, IMAGE_FAULT_TAMPERED);
+        return set_fault(fault, IMAGE_FAULT_TAMPERED);
     }
     return 0;
 }
@@ -144,7 +144,7 @@ static int check_offer(const struct image_options *options, const struct image *
             image->manifest_path, image->manifest_sha256, options->pinned_digest);
     else
         return 0;
-    return fail(fault, IMAGE_FAULT_STALE);
+    return set_fault(fault, IMAGE_FAULT_STALE);
 }
 
 static void report_progress(void *context, uint64_t done_bytes)
@@ -162,7 +162,7 @@ static int check_bytes(int fd, struct image_part *part, struct hashing *hashing,
     if (digest_file(fd, part->path, hashing->options->progress ? report_progress : NULL, hashing, sha256,
                     err) < 0) {
         error_recode(err, ERROR_IMAGE);
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     }
     hashing->before_bytes += part->size_bytes;
     if (strcmp(sha256, part->sha256) != 0) {
@@ -170,7 +170,7 @@ static int check_bytes(int fd, struct image_part *part, struct hashing *hashing,
                   "%s has the sha256 %s, its manifest says %s: the file was changed or damaged, run berth "
                   "image build",
                   part->path, sha256, part->sha256);
-        return fail(fault, IMAGE_FAULT_TAMPERED);
+        return set_fault(fault, IMAGE_FAULT_TAMPERED);
     }
     struct image_identity now = {0};
     if (fstat(fd, &info) == 0)
@@ -178,22 +178,22 @@ static int check_bytes(int fd, struct image_part *part, struct hashing *hashing,
     if (!image_identity_same(&part->identity, &now)) {
         error_set(err, ERROR_IMAGE, "%s changed while it was read: try again once nobody writes to it",
                   part->path);
-        return fail(fault, IMAGE_FAULT_TAMPERED);
+        return set_fault(fault, IMAGE_FAULT_TAMPERED);
     }
     cache_add(hashing->options->cache_path, &part->identity, part->sha256);
     return 0;
 }
 
-static int check_disk(int fd, const struct image *image, enum image_fault *fault, struct error *err)
+static int check_header(int fd, const struct image *image, enum image_fault *fault, struct error *err)
 {
     const struct image_part *disk = &image->parts[IMAGE_DISK];
     CLEANUP_FREE unsigned char *header = malloc(QCOW2_HEADER_BYTES);
     size_t size;
     if (!header || read_start(fd, disk->path, header, QCOW2_HEADER_BYTES, &size, err) < 0)
-        return fail(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     if (qcow2_check(header, size, disk->size_bytes, image->virtual_size_bytes, err) < 0) {
         error_prefix(err, "the disk %s is refused (run: berth image build)", disk->path);
-        return fail(fault, IMAGE_FAULT_TAMPERED);
+        return set_fault(fault, IMAGE_FAULT_TAMPERED);
     }
     return 0;
 }
@@ -213,7 +213,7 @@ static int verify_files(int folder, const struct image_options *options, struct 
             error_set(err, ERROR_IMAGE,
                       "%s has %" PRIu64 " bytes, its manifest says %" PRIu64 ": run berth image build",
                       part->path, part->identity.size_bytes, part->size_bytes);
-            result = fail(fault, IMAGE_FAULT_TAMPERED);
+            result = set_fault(fault, IMAGE_FAULT_TAMPERED);
         }
         known[i] = result == 0 && cache_has(options->cache_path, &part->identity, part->sha256);
         hashing.total_bytes += known[i] ? 0 : part->size_bytes;
@@ -222,7 +222,7 @@ static int verify_files(int folder, const struct image_options *options, struct 
         if (!known[i])
             result = check_bytes(fds[i], &image->parts[i], &hashing, fault, err);
     if (result == 0)
-        result = check_disk(fds[IMAGE_DISK], image, fault, err);
+        result = check_header(fds[IMAGE_DISK], image, fault, err);
     for (int i = 0; i < IMAGE_FILE_COUNT; i++)
         cleanup_close(&fds[i]);
     return result;

@@ -9,41 +9,11 @@
 #ifndef BERTHOS_IMAGE_IMAGE_H
 #define BERTHOS_IMAGE_IMAGE_H
 
-#include <jansson.h>
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "base/cleanup.h"
-#include "base/digest.h"
 #include "base/error.h"
-#include "image/trust.h"
-
-enum image_file { IMAGE_DISK, IMAGE_KERNEL, IMAGE_INITRD, IMAGE_FILE_COUNT };
-
-struct image_part {
-    char *path;                     /* absolute. Owned */
-    char sha256[DIGEST_HEX_SIZE];   /* as the manifest says */
-    uint64_t size_bytes;            /* as the manifest says */
-    struct image_identity identity; /* of the file that was verified */
-};
-
-/* An image that is read and, after image_open(), verified. */
-struct image {
-    char *name;     /* "berthos-linux-desktop:v1". Owned */
-    json_t *labels; /* string to string. Owned */
-    char *manifest_path;
-    char manifest_sha256[DIGEST_HEX_SIZE]; /* what image_digest pins */
-    struct image_identity manifest_identity;
-    struct image_part parts[IMAGE_FILE_COUNT];
-    uint64_t virtual_size_bytes;
-    char *cmdline;                          /* the kernel's */
-    uint32_t display_width, display_height; /* pixels */
-    char *created;                          /* RFC 3339 */
-    bool test_only;                         /* made for tests; public intent refuses it */
-    bool input_helper;                      /* the guest has the helper (guest/helper.h) */
-    json_t *manifest;                       /* the whole document, for `image inspect`. Owned */
-};
+#include "image/manifest.h"
 
 /* How a failed open failed: each has its own sentence and cure. */
 enum image_fault {
@@ -79,13 +49,5 @@ int image_recheck(const struct image *image, struct error *err);
 void image_free(struct image *image);
 CLEANUP_DEFINE(image, struct image *, image_free);
 #define CLEANUP_IMAGE CLEANUP(cleanup_image)
-
-/*
- * Whether the user with this uid and these groups could open the file for reading, going by owner and mode of
- * it and of every parent folder. 0, or -1 with ERROR_IMAGE that names the folder or file, the user and the
- * cure.
- */
-int image_readable_for(const char *path, uid_t uid, const gid_t *groups, size_t group_count,
-                       struct error *err);
 
 #endif

@@ -18,7 +18,7 @@ static const int64_t SIZE_MAX_BYTES = INT64_C(1) << 40;
 static const char *const part_keys[IMAGE_FILE_COUNT] = {"disk", "kernel", "initrd"};
 
 /* Printable ASCII only: these words reach domain XML, a kernel and a terminal. */
-static bool printable(const char *text, size_t max)
+static bool is_printable(const char *text, size_t max)
 {
     size_t length = strlen(text);
     if (length > max)
@@ -72,7 +72,7 @@ static int decode_labels(const json_t *document, struct image *image, struct err
     {
         if (!plain_name(key) || !json_is_string(value) ||
             json_string_length(value) != strlen(json_string_value(value)) ||
-            !printable(json_string_value(value), LABEL_MAX))
+            !is_printable(json_string_value(value), LABEL_MAX))
             return error_set(
                 err, ERROR_IMAGE,
                 "each label must be a plain name with a value of at most %d printable characters", LABEL_MAX);
@@ -119,7 +119,7 @@ static int decode_words(const json_t *document, struct image *image, struct erro
         return error_set(err, ERROR_IMAGE, "its schema is \"%.32s\", not \"%s\"", schema, MANIFEST_SCHEMA);
     if (!image_name_valid(name))
         return error_set(err, ERROR_IMAGE, "its \"name\" is not of the form name:version");
-    if (!printable(cmdline, CMDLINE_MAX))
+    if (!is_printable(cmdline, CMDLINE_MAX))
         return error_set(err, ERROR_IMAGE, "its \"cmdline\" must be at most %d printable characters",
                          CMDLINE_MAX);
     if (!clock_parse(created, &time_ms))

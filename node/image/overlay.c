@@ -66,7 +66,7 @@ static int run_qemu_img(int fd, const char *path, const struct image *image, con
     return error_prefix(err, "cannot make the lease's disk %s", path);
 }
 
-static int give(int fd, const char *path, struct overlay_owner owner, struct error *err)
+static int give_file(int fd, const char *path, struct overlay_owner owner, struct error *err)
 {
     bool to_somebody = owner.uid != (uid_t)-1 || owner.gid != (gid_t)-1;
     if ((!to_somebody || fchown(fd, owner.uid, owner.gid) == 0) &&
@@ -89,7 +89,7 @@ int overlay_create(const char *path, const struct image *image, const char *gold
     if (result == 0)
         result = run_qemu_img(fd, path, image, golden, disk_gib, err);
     if (result == 0)
-        result = give(fd, path, owner, err);
+        result = give_file(fd, path, owner, err);
     if (result < 0)
         unlink(path);
     return result;

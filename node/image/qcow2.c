@@ -19,14 +19,14 @@ enum { HEADER_V2_BYTES = 72, HEADER_V3_BYTES = 104, HEADER_MAX_BYTES = 4096 };
 #define EXTENSION_DATA_FILE  0x44415441u
 #define EXTENSION_ENCRYPTION 0x0537be77u
 
-static uint32_t be32(const unsigned char *p)
+static uint32_t read_be32(const unsigned char *p)
 {
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static uint64_t be64(const unsigned char *p)
+static uint64_t read_be64(const unsigned char *p)
 {
-    return (uint64_t)be32(p) << 32 | be32(p + 4);
+    return (uint64_t)read_be32(p) << 32 | read_be32(p + 4);
 }
 
 static int check_features(uint64_t features, struct error *err)
@@ -52,7 +52,7 @@ static int check_extensions(const unsigned char *data, size_t size, size_t at, s
         if (size - at < 8)
             return error_set(err, ERROR_IMAGE, "its qcow2 header extensions do not end within %u bytes",
                              QCOW2_HEADER_BYTES);
-        uint32_t type = be32(data + at), length = be32(data + at + 4);
+        uint32_t type = read_be32(data + at), length = read_be32(data + at + 4);
         if (type == EXTENSION_END)
             return 0;
         if (type == EXTENSION_DATA_FILE)
@@ -69,9 +69,9 @@ static int check_extensions(const unsigned char *data, size_t size, size_t at, s
 
 static int check_tables(const unsigned char *data, uint64_t file_bytes, struct error *err)
 {
-    uint32_t cluster_bits = be32(data + 20), l1_entries = be32(data + 36),
-             refcount_clusters = be32(data + 56);
-    uint64_t l1 = be64(data + 40), refcounts = be64(data + 48);
+    uint32_t cluster_bits = read_be32(data + 20), l1_entries = read_be32(data + 36),
+             refcount_clusters = read_be32(data + 56);
+    uint64_t l1 = read_be64(data + 40), refcounts = read_be64(data + 48);
     if (cluster_bits < 9 || cluster_bits > 21)
         return error_set(err, ERROR_IMAGE, "its qcow2 header has the impossible cluster size 2^%u",
                          cluster_bits);
@@ -85,33 +85,33 @@ static int check_tables(const unsigned char *data, uint64_t file_bytes, struct e
 int qcow2_check(const unsigned char *data, size_t size, uint64_t file_bytes, uint64_t virtual_bytes,
                 struct error *err)
 {
-    if (size < HEADER_V2_BYTES || be32(data) != MAGIC)
+    if (size < HEADER_V2_BYTES || read_be32(data) != MAGIC)
         return error_set(err, ERROR_IMAGE, "it is not a qcow2 file");
-    uint32_t version = be32(data + 4);
+    uint32_t version = read_be32(data + 4);
     if (version != 2 && version != 3)
         return error_set(err, ERROR_IMAGE, "its qcow2 version is %u, known are 2 and 3", version);
     size_t header_bytes = HEADER_V2_BYTES;
     if (version == 3) {
         if (size < HEADER_V3_BYTES)
             return error_set(err, ERROR_IMAGE, "its qcow2 header is cut short");
-        header_bytes = be32(data + 100);
+        header_bytes = read_be32(data + 100);
         if (header_bytes < HEADER_V3_BYTES || header_bytes > HEADER_MAX_BYTES || header_bytes > size)
             return error_set(err, ERROR_IMAGE, "its qcow2 header has the impossible length %zu",
                              header_bytes);
     }
-    if (be64(data + 8) != 0 || be32(data + 16) != 0)
+    if (read_be64(data + 8) != 0 || read_be32(data + 16) != 0)
         return error_set(err, ERROR_IMAGE, "its qcow2 header names a backing file");
-    if (be32(data + 32) != 0)
+    if (read_be32(data + 32) != 0)
         return error_set(err, ERROR_IMAGE, "its qcow2 header says that it is encrypted");
-    if (be32(data + 60) != 0)
-        return error_set(err, ERROR_IMAGE, "it holds %u internal snapshots", be32(data + 60));
-    if (version == 3 && check_features(be64(data + 72), err) < 0)
+    if (read_be32(data + 60) != 0)
+        return error_set(err, ERROR_IMAGE, "it holds %u internal snapshots", read_be32(data + 60));
+    if (version == 3 && check_features(read_be64(data + 72), err) < 0)
         return -1;
     if (check_extensions(data, size, header_bytes, err) < 0 || check_tables(data, file_bytes, err) < 0)
         return -1;
-    if (be64(data + 24) != virtual_bytes)
+    if (read_be64(data + 24) != virtual_bytes)
         return error_set(err, ERROR_IMAGE,
                          "its virtual size is %" PRIu64 " bytes, the manifest promises %" PRIu64,
-                         be64(data + 24), virtual_bytes);
+                         read_be64(data + 24), virtual_bytes);
     return 0;
 }

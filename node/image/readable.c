@@ -1,4 +1,6 @@
-/* Whether another user, QEMU's, could open a file: by owner and mode of every step of its path. */
+/* By owner and mode of every step of the path. */
+#include "image/readable.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -7,7 +9,6 @@
 
 #include "base/text.h"
 #include "base/user.h"
-#include "image/image.h"
 
 static bool in_group(gid_t gid, const gid_t *groups, size_t count)
 {
@@ -30,7 +31,7 @@ static unsigned bits_for(const struct stat *info, uid_t uid, const gid_t *groups
     return info->st_mode & 7;
 }
 
-static int refuse(const char *step, const struct stat *info, bool folder, uid_t uid, struct error *err)
+static int refuse_step(const char *step, const struct stat *info, bool folder, uid_t uid, struct error *err)
 {
     CLEANUP_FREE char *user = user_label(uid);
     const char *bit = folder ? "x" : "r";
@@ -59,7 +60,7 @@ int image_readable_for(const char *path, uid_t uid, const gid_t *groups, size_t 
             return error_set_errno(err, ERROR_IMAGE, errno, "cannot look at %s", resolved);
         unsigned needed = slash ? 1 : 4;
         if (!(bits_for(&info, uid, groups, group_count) & needed))
-            return refuse(resolved, &info, slash != NULL, uid, err);
+            return refuse_step(resolved, &info, slash != NULL, uid, err);
         if (!slash)
             return 0;
         resolved[slash == resolved ? 1 : slash - resolved] = kept;

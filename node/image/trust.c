@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 
-static int64_t nanoseconds(struct timespec time)
+static int64_t to_nanoseconds(struct timespec time)
 {
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
 }
@@ -20,8 +20,8 @@ struct image_identity image_identity_of(const struct stat *info)
         .device = info->st_dev,
         .inode = info->st_ino,
         .size_bytes = (uint64_t)info->st_size,
-        .mtime_ns = nanoseconds(info->st_mtim),
-        .ctime_ns = nanoseconds(info->st_ctim),
+        .mtime_ns = to_nanoseconds(info->st_mtim),
+        .ctime_ns = to_nanoseconds(info->st_ctim),
     };
 }
 

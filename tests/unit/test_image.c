@@ -4,6 +4,7 @@
 #include <fcntl.h>
 
 #include "config/image_name.h"
+#include "image/readable.h"
 #include "image_fixture.h"
 
 static int setup(void **state)

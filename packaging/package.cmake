@@ -23,8 +23,15 @@ set(CPACK_DEBIAN_PACKAGE_SECTION admin)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 # Libraries are found in the binary; these are the programs that it and its scripts start.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_DEPENDS
-  "libvirt-daemon-system, libvirt-daemon-driver-qemu, qemu-system-x86, qemu-utils, init-system-helpers (>= 1.52), systemd | systemd-standalone-sysusers | systemd-sysusers, systemd | systemd-standalone-tmpfiles | systemd-tmpfiles")
+set(depends
+  libvirt-daemon-system
+  libvirt-daemon-driver-qemu
+  qemu-system-x86
+  qemu-utils
+  "init-system-helpers (>= 1.52)"
+  "systemd | systemd-standalone-sysusers | systemd-sysusers"
+  "systemd | systemd-standalone-tmpfiles | systemd-tmpfiles")
+list(JOIN depends ", " CPACK_DEBIAN_PACKAGE_DEPENDS)
 # For `berth image build`; a node whose image was built elsewhere does without.
 set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "mmdebstrap, e2fsprogs, cpio, kmod, xz-utils, binutils, gcc, libc6-dev")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -127,19 +127,15 @@ int mcp_node_ask(struct mcp_node *node, struct mcp_stop *stop, struct client_req
 {
     struct error err = ERROR_INIT;
     char word[CLIENT_WORD_SIZE] = "";
+    struct client *client = node->send ? NULL : take_client(node, stop, fault);
+    if (!node->send && !client)
+        return -1;
     request->cancel = &stop->stopped;
     request->refusal = word;
-    int status;
-    if (node->send) {
-        status = node->send(node->send_context, request, answer, &err);
-    } else {
-        struct client *client = take_client(node, stop, fault);
-        if (!client)
-            return -1;
-        status = client_send(client, request, answer, &err);
-        /* one that failed half way is not worth keeping */
+    int status = client ? client_send(client, request, answer, &err)
+                        : node->send(node->send_context, request, answer, &err);
+    if (client) /* one that failed half way is not worth keeping */
         give_client(node, stop, client, status == 0 || word[0]);
-    }
     request->refusal = NULL;
     if (status == 0)
         return 0;

@@ -16,8 +16,8 @@ struct mcp_output;
  */
 struct mcp_output *mcp_output_new(int fd, struct error *err);
 
-/* Takes a line without its newline over. context: the output. */
-void mcp_output_line(void *context, char *line);
+/* Takes over the text of a line, without its newline. context: the output. */
+void mcp_output_line(void *context, char *text);
 
 /*
  * Waits until little is left to write. False when the reader of the output has gone, or when `input` (a

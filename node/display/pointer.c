@@ -18,7 +18,8 @@ static uint32_t scale_to(uint32_t at, uint32_t size, uint32_t rounded)
     uint32_t best = at;
     double nearest = size;
     for (uint32_t value = at * rounded / size; value <= at * rounded / size + 1; value++) {
-        double pixel = (double)(value * 32767 / rounded) * size / 32768;
+        uint32_t bits = value * 32767 / rounded; /* as QEMU cuts them */
+        double pixel = (double)bits * size / 32768;
         double distance = pixel > at ? pixel - at : at - pixel;
         if (distance < nearest) {
             nearest = distance;

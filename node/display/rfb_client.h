@@ -13,7 +13,8 @@
 #include "display/canvas.h"
 
 struct rfb_client {
-    struct _rfbClient *library; /* libvncclient's; NULL while not connected; owned */
+    /* NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp): libvncclient calls it so */
+    struct _rfbClient *library; /* NULL while not connected; owned */
     struct canvas canvas;       /* its pixels are the library's frame buffer */
 
     bool fence_on;             /* a fence is under way */

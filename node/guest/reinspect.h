@@ -10,12 +10,12 @@
 
 /*
  * Inspects a guest that an earlier run of the node has started, as guest_start() does, and notes its run.
- * spec: what is known of it by the record alone (name, uuid, node_id, lease_id, kvm, system, vcpu, mem_mib,
+ * known: what is known of it by the record alone (name, uuid, node_id, lease_id, kvm, system, vcpu, mem_mib,
  * overlay, console_log); what an image and a hypervisor decided then is taken from the domain itself, the
  * image's files from `image_dir` only, and a golden disk in its chain from `golden_dir` only.
  * ERROR_GUEST_FAILED with the first difference.
  */
-int guest_reinspect(struct guest *guest, const struct guest_spec *spec, const char *image_dir,
+int guest_reinspect(struct guest *guest, const struct guest_spec *known, const char *image_dir,
                     const char *golden_dir, int64_t timeout_ms, struct error *err);
 
 #endif

@@ -2,7 +2,8 @@
 """Holds what is written beside the code to the house's rules.
 
 Comments of C: none begins with //, none is code that was put out of use; no #if 0. Everywhere: no task left open but
-as TODO(who or when), no history, no apology. Markdown: no line over 120 columns but in tables, code and links.
+as TODO(who or when), no history, no apology. CMake: no line over 120 columns. Markdown: the same, but for tables, code
+and links.
 
 Usage: prose.py SOURCE_DIR
 """
@@ -67,6 +68,13 @@ def check_script(path: str, text: str) -> None:
             check_words(path, comment.group(1), number)
 
 
+def check_cmake(path: str, text: str) -> None:
+    check_script(path, text)
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > COLUMNS:
+            fault(path, number, f"{len(line)} columns, more than {COLUMNS}")
+
+
 def check_markdown(path: str, text: str) -> None:
     fenced = False
     for number, line in enumerate(text.split("\n"), 1):
@@ -86,7 +94,9 @@ def main() -> int:
         check = None
         if re.search(r"\.(c|h|cpp)$", path):
             check = check_c
-        elif re.search(r"\.(sh|py|cmake)$|CMakeLists\.txt$", path) and not path.endswith("/prose.py"):
+        elif re.search(r"\.cmake$|CMakeLists\.txt$", path):
+            check = check_cmake
+        elif re.search(r"\.(sh|py)$", path) and not path.endswith("/prose.py"):
             check = check_script
         elif path.endswith(".md"):
             check = check_markdown

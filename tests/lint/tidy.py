@@ -50,7 +50,7 @@ def key(source: str, path: str, command: list[str]) -> str:
     parts = [" ".join(command).replace(source, ".")]
     for name in made.split(":", 1)[1].replace("\\\n", " ").split():
         parts.append(digest(os.path.join(source, name)))
-    for name in (".clang-tidy", "tests/lint/tidy.py"):
+    for name in (".clang-tidy", "tests/lint/tidy.py", "tests/lint/tidy.h"):
         parts.append(digest(f"{source}/{name}"))
     parts.append(digest(os.path.realpath(str(shutil.which("clang-tidy")))))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
@@ -77,9 +77,11 @@ def look(source: str, cache: str, path: str, command: list[str]) -> tuple[str, b
         with open(memory, encoding="ascii") as file:
             if file.read() == now:
                 return "", True
-    standard = ["-std=gnu++17"] if path.endswith(".cpp") else ["-std=gnu17"]
+    flags = ["-std=gnu++17" if path.endswith(".cpp") else "-std=gnu17"]
+    if path.endswith(".c") and path != "node/base/error.c":
+        flags += ["-include", "tests/lint/tidy.h"]
     done = subprocess.run(
-        ["clang-tidy", "--quiet", path, "--"] + command[1:] + standard, cwd=source, capture_output=True, text=True
+        ["clang-tidy", "--quiet", path, "--"] + command[1:] + flags, cwd=source, capture_output=True, text=True
     )
     if done.returncode != 0 or done.stdout.strip():
         return done.stdout.strip() or done.stderr.strip() or f"{path}: clang-tidy failed", False

@@ -13,7 +13,8 @@ execute_process(COMMAND "${NPM}" ci --ignore-scripts --no-audit --no-fund --pref
   WORKING_DIRECTORY "${WORK}" RESULT_VARIABLE result OUTPUT_VARIABLE talk ERROR_VARIABLE talk)
 if(NOT result EQUAL 0)
   message(FATAL_ERROR "npm could not fetch noVNC (status ${result}). The first build of a tree needs the npm registry, "
-    "or npm's cache of an earlier one; bytes other than those pinned in package-lock.json are refused. npm said:\n${talk}")
+    "or npm's cache of an earlier one; bytes other than those pinned in package-lock.json are refused. "
+    "npm said:\n${talk}")
 endif()
 
 set(package "${WORK}/node_modules/@novnc/novnc")

@@ -10,32 +10,43 @@
 #include "guest/connection.h"
 #include "guest/libvirt_error.h"
 
-static void on_changed(void *context)
+static const char *say_why(int detail)
+{
+    switch (detail) {
+    case VIR_DOMAIN_EVENT_SUSPENDED_IOERROR:
+        return GUEST_WHY_IO_ERROR;
+    case VIR_DOMAIN_EVENT_SUSPENDED_PAUSED:
+        return GUEST_WHY_PAUSED;
+    case VIR_DOMAIN_EVENT_SUSPENDED_WATCHDOG:
+        return "its watchdog stopped it";
+    default:
+        return "libvirt stopped its CPUs";
+    }
+}
+
+static void tell_watcher(const struct guest_watcher *watcher, virDomainPtr domain, int event, int detail)
+{
+    char uuid[VIR_UUID_STRING_BUFLEN];
+    if (virDomainGetUUIDString(domain, uuid) < 0)
+        return;
+    if (event == VIR_DOMAIN_EVENT_STOPPED && watcher->gone)
+        watcher->gone(watcher->context, uuid);
+    bool stands = event == VIR_DOMAIN_EVENT_SUSPENDED;
+    if ((stands || event == VIR_DOMAIN_EVENT_RESUMED) && watcher->paused)
+        watcher->paused(watcher->context, uuid, (int)virDomainGetID(domain), stands ? say_why(detail) : NULL);
+}
+
+static void on_event(void *context, virDomainPtr domain, int event, int detail)
 {
     struct hypervisor *hypervisor = context;
+    pthread_mutex_lock(&hypervisor->mutex);
+    struct guest_watcher watcher = hypervisor->watcher;
+    pthread_mutex_unlock(&hypervisor->mutex);
+    if (domain)
+        tell_watcher(&watcher, domain, event, detail);
     LOCK_SCOPE(&hypervisor->mutex);
     hypervisor->events++;
     pthread_cond_broadcast(&hypervisor->changed);
-}
-
-static struct guest_watcher watcher_of(struct hypervisor *hypervisor)
-{
-    LOCK_SCOPE(&hypervisor->mutex);
-    return hypervisor->watcher;
-}
-
-static void on_stopped(void *context, const char *uuid)
-{
-    struct guest_watcher watcher = watcher_of(context);
-    if (watcher.gone)
-        watcher.gone(watcher.context, uuid);
-}
-
-static void on_paused(void *context, const char *uuid, int run, const char *why)
-{
-    struct guest_watcher watcher = watcher_of(context);
-    if (watcher.paused)
-        watcher.paused(watcher.context, uuid, run, why);
 }
 
 static void on_subscribed(void *context, int difference)
@@ -55,8 +66,7 @@ struct hypervisor *hypervisor_new(const char *uri, struct error *err)
         return NULL;
     }
     hypervisor->uri = text_copy(uri);
-    hypervisor->listener =
-        (struct link_listener){hypervisor, on_changed, on_stopped, on_paused, on_subscribed};
+    hypervisor->listener = (struct link_listener){hypervisor, on_event, on_subscribed};
     pthread_mutex_init(&hypervisor->mutex, NULL);
     sync_cond_init(&hypervisor->changed);
     return hypervisor;

@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "base/sync.h"
 #include "guest/libvirt_error.h"
-#include "guest/watcher.h"
 
 /* --- the event loop, one for the process ----------------------------------------------------------- */
 
@@ -55,34 +54,11 @@ void link_start_event_loop(void)
 
 /* --- subscriptions --------------------------------------------------------------------------------- */
 
-static const char *why_suspended(int detail)
-{
-    switch (detail) {
-    case VIR_DOMAIN_EVENT_SUSPENDED_IOERROR:
-        return GUEST_WHY_IO_ERROR;
-    case VIR_DOMAIN_EVENT_SUSPENDED_PAUSED:
-        return GUEST_WHY_PAUSED;
-    case VIR_DOMAIN_EVENT_SUSPENDED_WATCHDOG:
-        return "its watchdog stopped it";
-    default:
-        return "libvirt stopped its CPUs";
-    }
-}
-
 static int on_lifecycle(virConnectPtr connection, virDomainPtr domain, int event, int detail, void *context)
 {
     (void)connection;
     const struct link_listener *listener = context;
-    char uuid[VIR_UUID_STRING_BUFLEN];
-    if (virDomainGetUUIDString(domain, uuid) == 0) {
-        if (event == VIR_DOMAIN_EVENT_STOPPED)
-            listener->stopped(listener->context, uuid);
-        if (event == VIR_DOMAIN_EVENT_SUSPENDED)
-            listener->paused(listener->context, uuid, (int)virDomainGetID(domain), why_suspended(detail));
-        if (event == VIR_DOMAIN_EVENT_RESUMED)
-            listener->paused(listener->context, uuid, (int)virDomainGetID(domain), NULL);
-    }
-    listener->changed(listener->context);
+    listener->happened(listener->context, domain, event, detail);
     return 0;
 }
 
@@ -93,7 +69,7 @@ static void on_agent(virConnectPtr connection, virDomainPtr domain, int state, i
     (void)state;
     (void)reason;
     const struct link_listener *listener = context;
-    listener->changed(listener->context);
+    listener->happened(listener->context, NULL, 0, 0);
 }
 
 /* libvirt calls it when no callback can come any more. */

@@ -12,11 +12,8 @@
 /* Who is told; the functions run on the event thread and must not block or call libvirt. */
 struct link_listener {
     void *context;
-    void (*changed)(void *context);                   /* something happened to some domain */
-    void (*stopped)(void *context, const char *uuid); /* this domain stopped; changed() follows */
-    /* The CPUs of this run of a domain stand (why: static, the end of a sentence) or run again (NULL);
-     * changed() follows */
-    void (*paused)(void *context, const char *uuid, int run, const char *why);
+    /* Something happened: what libvirt's lifecycle event says of a domain; NULL: it was something else. */
+    void (*happened)(void *context, virDomainPtr domain, int event, int detail);
     void (*subscribed)(void *context,
                        int difference); /* +1 and -1: context is referred to while the sum is not 0 */
 };

@@ -25,14 +25,14 @@ void room_look(const struct config *config, struct hypervisor *hypervisor, const
     probe_capacity(&probe_roots_host, overlays, facts);
 }
 
-int room_fits(const struct config *config, struct hypervisor *hypervisor, const char *node_id,
-              const char *uuid, const struct lease_shape *shape, struct error *err)
+int room_fits(const struct config *config, const char *node_id, const struct guest *apart,
+              const struct lease_shape *shape, struct error *err)
 {
     struct capacity_facts facts = {0};
     struct own_guests own;
     CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
-    if (hypervisor_vcpu_given(hypervisor, NULL, LIBVIRT_TIMEOUT_MS, &facts.vcpu_given, err) < 0 ||
-        own_guests(hypervisor, node_id, uuid, LIBVIRT_TIMEOUT_MS, &own, err) < 0)
+    if (hypervisor_vcpu_given(apart->hypervisor, NULL, LIBVIRT_TIMEOUT_MS, &facts.vcpu_given, err) < 0 ||
+        own_guests(apart->hypervisor, node_id, apart->uuid, LIBVIRT_TIMEOUT_MS, &own, err) < 0)
         return -1;
     facts.given_known = FACT_YES;
     facts.vcpu_given -= own.apart_vcpu < facts.vcpu_given ? own.apart_vcpu : facts.vcpu_given;

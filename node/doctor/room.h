@@ -9,7 +9,7 @@
 
 #include "config/config.h"
 #include "doctor/capacity.h"
-#include "guest/hypervisor.h"
+#include "guest/handle.h"
 #include "protocol/lease.h"
 
 /*
@@ -23,12 +23,12 @@ void room_look(const struct config *config, struct hypervisor *hypervisor, const
 /*
  * Unlike the row `capacity`, which speaks of free berths, this counts everything that runs: this node's own
  * guests too, leased or ready for a lease, and of these the whole memory that they were promised, since a
- * guest that holds a quarter of it now may take the rest at any time. `uuid`: of the berth's own guest, which
+ * guest that holds a quarter of it now may take the rest at any time. `apart`: the berth's own guest, which
  * is used for the lease or goes for it: what it holds is free. 0, or -1 with ERROR_NO_CAPACITY that says what
  * is short, or ERROR_HYPERVISOR.
  */
-int room_fits(const struct config *config, struct hypervisor *hypervisor, const char *node_id,
-              const char *uuid, const struct lease_shape *shape, struct error *err);
+int room_fits(const struct config *config, const char *node_id, const struct guest *apart,
+              const struct lease_shape *shape, struct error *err);
 
 /*
  * How spares are kept (capacity_warm()), by what this host has now. Asks libvirt for this node's guests where

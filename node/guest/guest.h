@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "guest/handle.h"
 
+/* A QEMU that hangs takes libvirt 10 s of asking before it kills, so destroying is given twice that. */
+#define GUEST_DESTROY_MS 20000
+
 /*
  * Destroys the guest and returns when libvirt no longer knows it; one that is gone is fine.
  * -1 with ERROR_ENDING when it is still there at the deadline: call again.

@@ -33,14 +33,14 @@ static double seconds_since(int64_t monotonic_ms)
 }
 
 /* The guest that waits for the next lease, or null. */
-static json_t *encode_prepared(const struct berth_status *status)
+static json_t *encode_spare(const struct berth_status *status)
 {
-    const struct lease_shape *shape = &status->prepared_shape;
-    if (!status->prepared)
+    const struct lease_shape *shape = &status->spare_shape;
+    if (!status->spare)
         return json_null();
-    return json_pack("{s:s, s:I, s:I, s:I, s:f}", "how", status->prepared, "vcpu", (json_int_t)shape->vcpu,
+    return json_pack("{s:s, s:I, s:I, s:I, s:f}", "how", status->spare, "vcpu", (json_int_t)shape->vcpu,
                      "mem_gib", (json_int_t)shape->mem_gib, "disk_gib", (json_int_t)shape->disk_gib,
-                     "seconds", seconds_since(status->prepared_ms));
+                     "seconds", seconds_since(status->spare_since_ms));
 }
 
 static json_t *encode_berth(size_t n, const struct berth_status *status)
@@ -48,7 +48,7 @@ static json_t *encode_berth(size_t n, const struct berth_status *status)
     return json_pack("{s:I, s:s, s:o, s:o, s:f, s:o, s:o, s:o}", "n", (json_int_t)n, "state", status->state,
                      "phase", text_or_null(status->phase), "lease", text_or_null(status->lease_id), "seconds",
                      seconds_since(status->since_ms), "reason", text_or_null(status->reason), "paused",
-                     text_or_null(status->paused), "prepared", encode_prepared(status));
+                     text_or_null(status->paused), "prepared", encode_spare(status));
 }
 
 static int get_node(struct exchange *exchange, struct error *err)

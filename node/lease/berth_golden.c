@@ -1,4 +1,5 @@
-/* The berth's golden state: made of a guest that no tenant touched, and guests that start from it. */
+#include "lease/berth_golden.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,26 +14,27 @@
 #include "guest/start.h"
 #include "image/golden.h"
 #include "image/overlay.h"
-#include "lease/berth.h"
+#include "lease/berth_display.h"
 
 enum {
-    SAVE_TIMEOUT_MS = 120000,   /* memory is written as fast as the disk takes it */
-    RESTORE_TIMEOUT_MS = 60000, /* and read back */
-    USABLE_TIMEOUT_MS = 15000,  /* a restored guest draws and speaks at once, or it is of no use */
+    SAVE_MS = 120000,   /* memory is written as fast as the disk takes it */
+    RESTORE_MS = 60000, /* and read back */
+    USABLE_MS = 15000,  /* a restored guest draws and speaks at once, or it is of no use */
 };
 
-static struct golden_key key_of(const struct berth *berth, const struct berth_source *source)
+static struct golden_key make_key(const struct berth *berth, const struct berth_source *source,
+                                  const struct image *image)
 {
     const struct lease_shape *shape = &berth->record.shape;
     struct golden_key key = {
         .libvirt_version = source->facts.libvirt_version,
         .qemu_version = source->facts.qemu_version,
-        .kvm = berth->leases->options.config->accel == ACCEL_KVM,
+        .kvm = berth->leases->config->accel == ACCEL_KVM,
         .vcpu = shape->vcpu,
         .mem_mib = shape->mem_gib * 1024,
         .disk_gib = shape->disk_gib,
     };
-    memcpy(key.image_digest, source->image->manifest_sha256, sizeof key.image_digest);
+    memcpy(key.image_digest, image->manifest_sha256, sizeof key.image_digest);
     snprintf(key.machine, sizeof key.machine, "%s", source->facts.machine);
     memcpy(key.uuid, berth->guest.uuid, sizeof key.uuid);
     if (key.kvm)
@@ -42,12 +44,12 @@ static struct golden_key key_of(const struct berth *berth, const struct berth_so
 
 int berth_check_golden(const struct berth *berth, const struct berth_source *source, struct error *err)
 {
-    struct golden_key key = key_of(berth, source);
+    struct golden_key key = make_key(berth, source, source->image);
     return golden_check(berth->leases->golden, berth->name, &key, berth->leases->verified, err);
 }
 
 /* One that is doubtful is not asked again. */
-static void drop(const struct berth *berth)
+static void drop_golden(const struct berth *berth)
 {
     struct error err = ERROR_INIT;
     if (golden_drop(berth->leases->golden, berth->name, &err) < 0)
@@ -58,20 +60,19 @@ int berth_save_golden(struct berth *berth, const struct image *image, struct err
 {
     struct leases *leases = berth->leases;
     int64_t began_ms = clock_monotonic_ms();
-    CLEANUP(berth_source_clear) struct berth_source source;
+    CLEANUP_SOURCE struct berth_source source;
     CLEANUP_FREE char *state = golden_state(leases->golden, berth->name);
-    drop(berth);
+    drop_golden(berth);
     /* what the state is kept for is what its guest was booted from */
     if (berth_source_open(berth, &source, err) < 0 || image_recheck(image, err) < 0)
         return -1;
-    struct golden_key key = key_of(berth, &source);
-    memcpy(key.image_digest, image->manifest_sha256, sizeof key.image_digest);
-    if (guest_save(&berth->guest, state, SAVE_TIMEOUT_MS, err) < 0)
+    struct golden_key key = make_key(berth, &source, image);
+    if (guest_save(&berth->guest, state, SAVE_MS, err) < 0)
         return -1;
     berth_note_run(berth, GUEST_ANY_RUN);
     fault_point("prepare.saved");
     if (golden_keep(leases->golden, berth->name, &key, berth->overlay, leases->verified, err) < 0) {
-        drop(berth);
+        drop_golden(berth);
         return -1;
     }
     log_info("lease", "%s: its golden state was made in %lld ms", berth->name,
@@ -92,7 +93,7 @@ static int start_from_golden(struct berth *berth, const struct berth_source *sou
                        guest_spec_owner(&spec), err) < 0)
         return -1;
     struct guest guest = berth_guest_now(berth);
-    int restored = guest_restore(&guest, &spec, state, RESTORE_TIMEOUT_MS, err);
+    int restored = guest_restore(&guest, &spec, state, RESTORE_MS, err);
     berth_note_run(berth, guest.run);
     if (restored < 0)
         return -1;
@@ -100,39 +101,40 @@ static int start_from_golden(struct berth *berth, const struct berth_source *sou
     return image_recheck(source->image, err) < 0 ? -1 : berth_check_golden(berth, source, err);
 }
 
-static int wait_usable(struct berth *berth, const struct image *image, struct berth_desktop *guest,
-                       struct error *err)
+/* *display is *owned*, also on failure. */
+static int await_restored(struct berth *berth, const struct image *image, struct display **display,
+                          struct error *err)
 {
-    int64_t deadline_ms = clock_deadline(USABLE_TIMEOUT_MS);
-    guest->display = berth_open_display(berth, deadline_ms, err);
-    if (!guest->display || guest_agent_wait(&berth->guest, deadline_ms, err) < 0)
+    int64_t deadline_ms = clock_deadline(USABLE_MS);
+    *display = berth_open_display(berth, deadline_ms, err);
+    if (!*display || guest_agent_wait(&berth->guest, deadline_ms, err) < 0)
         return -1;
     /* its programs go on with the generators they were saved with, as every guest of this state would */
     if (image->input_helper && guest_helper_renew(&berth->guest, deadline_ms, err) < 0)
         return error_prefix(err, "the restored guest cannot be made one of its own");
     CLEANUP_FRAME struct frame *fresh =
-        display_wait_drawn(guest->display, image->display_width, image->display_height, deadline_ms, err);
+        display_wait_drawn(*display, image->display_width, image->display_height, deadline_ms, err);
     return fresh ? 0 : -1;
 }
 
-int berth_restore(struct berth *berth, struct berth_desktop *guest, struct error *err)
+int berth_restore(struct berth *berth, struct berth_desktop *desktop, struct error *err)
 {
-    CLEANUP(berth_source_clear) struct berth_source source;
+    CLEANUP_SOURCE struct berth_source source;
     if (berth_source_open(berth, &source, err) < 0)
         return -1;
     if (berth_check_golden(berth, &source, err) < 0 || start_from_golden(berth, &source, err) < 0 ||
-        wait_usable(berth, source.image, guest, err) < 0) {
+        await_restored(berth, source.image, &desktop->display, err) < 0) {
         if (err->code != ERROR_NO_CAPACITY)
-            drop(berth);
+            drop_golden(berth);
         return -1;
     }
-    guest->image = TAKE(source.image);
+    desktop->image = TAKE(source.image);
     return 0;
 }
 
 int leases_sweep_golden(struct leases *leases, struct error *err)
 {
-    CLEANUP_FREE char *prefix = text_format("berth-%.8s-", leases->options.node_id);
+    CLEANUP_FREE char *prefix = text_format("berth-%.8s-", leases->node_id);
     CLEANUP_FREE const char **keep = calloc(leases->count + 1, sizeof *keep);
     size_t count = 0;
     if (!keep)

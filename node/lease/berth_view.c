@@ -1,92 +1,112 @@
-/* The guest view of a lease: what it may do with the lease, and when it is there. */
-#include <stdlib.h>
+#include "lease/berth_view.h"
+
 #include <string.h>
 
-#include "guest/guest.h"
 #include "lease/berth.h"
-
-enum { OPEN_TIMEOUT_MS = 5000 };
+#include "lease/berth_display.h"
+#include "lease/find.h"
 
 /* Who may use the view is the view's to say; the lease itself is named by its id. */
 static const struct pairing_grant everybody = {.capabilities = CAPABILITY_OPERATOR};
 
+/* The lease of the berth's view: the berth has no other before the view is gone. */
+static const char *copy_id(struct berth *berth, char id[LEASE_ID_SIZE])
+{
+    LOCK_SCOPE(&berth->mutex);
+    return memcpy(id, berth->record.id, LEASE_ID_SIZE);
+}
+
 static struct picture *take_screenshot(void *context, const struct picture_request *request,
                                        struct cancel *cancel, struct error *err)
 {
-    const struct berth_view *view = context;
-    return leases_screenshot(view->berth->leases, view->id, &everybody, request, cancel, err);
+    struct berth *berth = context;
+    char id[LEASE_ID_SIZE];
+    return leases_screenshot(berth->leases, copy_id(berth, id), &everybody, request, cancel, err);
 }
 
 static int act_on_guest(void *context, const struct display_act *act, struct cancel *cancel,
                         struct display_acted *acted, struct error *err)
 {
-    const struct berth_view *view = context;
-    return leases_act(view->berth->leases, view->id, &everybody, act, cancel, acted, err);
+    struct berth *berth = context;
+    char id[LEASE_ID_SIZE];
+    return leases_act(berth->leases, copy_id(berth, id), &everybody, act, cancel, acted, err);
 }
 
-static int open_display(void *context, struct error *err)
+static int connect_viewer(void *context, struct error *err)
 {
-    const struct berth_view *view = context;
-    struct lease_document lease;
-    if (leases_get(view->berth->leases, view->id, &everybody, &lease, err) < 0)
-        return -1;
-    return guest_open_display(&view->guest, OPEN_TIMEOUT_MS, err);
+    struct berth *berth = context;
+    struct guest guest = berth_guest_now(berth);
+    if (berth_state_now(berth) != BERTH_LEASED)
+        return leases_no_such(err);
+    return guest_open_display(&guest, BERTH_ASK_MS, err);
 }
 
-static void witness(void *context, const char *grant, enum view_mode mode, const char *reason)
+static void audit_viewer(void *context, const char *grant, enum view_mode mode, const char *reason)
 {
-    const struct berth_view *view = context;
-    json_t *fields =
-        json_pack("{s:s, s:s, s:s}", "lease", view->id, "pairing", grant, "mode", view_mode_word(mode));
+    struct berth *berth = context;
+    char id[LEASE_ID_SIZE];
+    json_t *fields = json_pack("{s:s, s:s, s:s}", "lease", copy_id(berth, id), "pairing", grant, "mode",
+                               view_mode_word(mode));
     if (reason)
         json_object_set_new(fields, "reason", json_string(reason));
-    audit_write(view->berth->leases->options.audit, reason ? "view_close" : "view_open", fields);
+    audit_write(berth->leases->audit, reason ? "view_close" : "view_open", fields);
 }
 
-struct berth_view *berth_view_open(struct berth *berth, const struct journal_record *record,
-                                   int64_t expires_boot_ms, struct error *err)
+int berth_open_view(struct berth *berth, const struct journal_record *record, int64_t expires_boot_ms,
+                    struct error *err)
 {
-    struct leases *leases = berth->leases;
-    struct berth_view *view = calloc(1, sizeof *view);
-    if (!view) {
-        error_set(err, ERROR_INTERNAL, "cannot open the guest view: out of memory");
-        return NULL;
-    }
-    view->berth = berth;
-    view->guest = berth_guest_now(berth);
-    memcpy(view->id, record->id, sizeof view->id);
-    view->view = view_open(
+    struct view *view = view_open(
         &(struct view_options){
             .lease_id = record->id,
             .owner = record->owner,
             .expires_ms = record->expires_ms,
             .expires_boot_ms = expires_boot_ms,
-            .assets = leases->options.view_assets,
-            .pairing = leases->options.pairing,
+            .assets = berth->leases->view_assets,
+            .pairing = berth->leases->pairing,
             .holds = berth->holds,
             .screenshot = take_screenshot,
             .act = act_on_guest,
-            .open_display = open_display,
-            .witness = witness,
-            .context = view,
+            .open_display = connect_viewer,
+            .witness = audit_viewer,
+            .context = berth,
         },
         err);
-    if (view->view)
-        return view;
-    free(view);
-    return NULL;
+    LOCK_SCOPE(&berth->mutex);
+    berth->view = view;
+    return view ? 0 : -1;
 }
 
-void berth_view_end(struct berth_view *view, enum lease_reason reason)
+void berth_close_screen(struct berth *berth, enum lease_reason reason)
 {
+    pthread_mutex_lock(&berth->mutex);
+    struct view *view = TAKE(berth->view);
+    pthread_mutex_unlock(&berth->mutex);
     if (view)
-        view_end(view->view, reason == REASON_OPERATOR ? VIEW_NODE_STOPPING : VIEW_LEASE_ENDED);
+        view_end(view, reason == REASON_OPERATOR ? VIEW_NODE_STOPPING : VIEW_LEASE_ENDED);
+    berth_close_display(berth);
+    if (view)
+        view_free(view);
 }
 
-void berth_view_free(struct berth_view *view)
+int leases_view(struct leases *leases, const char *id, const struct pairing_grant *grant, enum view_mode mode,
+                struct leases_ticket *ticket, struct error *err)
 {
-    if (!view)
-        return;
-    view_free(view->view);
-    free(view);
+    struct berth *berth = leases_lock(leases, id, grant);
+    bool open = berth && berth->state == BERTH_LEASED && berth->view;
+    if (open) {
+        ticket->port = view_port(berth->view);
+        view_ticket(berth->view, mode, grant->id, ticket->ticket);
+    }
+    if (berth)
+        pthread_mutex_unlock(&berth->mutex);
+    return open ? 0 : leases_no_such(err);
+}
+
+void leases_revoke(struct leases *leases, const char *grant)
+{
+    for (size_t i = 0; i < leases->count; i++) {
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        if (leases->berths[i].view)
+            view_revoke(leases->berths[i].view, grant);
+    }
 }

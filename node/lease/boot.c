@@ -1,41 +1,24 @@
-/*
- * Bringing a guest up, in the phases that `berth up` shows: define (overlay and domain), boot (until the
- * guest draws on its display), desktop (until its agent speaks, which the image starts last), first frame (a
- * fresh picture that is not blank). A failure in any phase undoes all of them.
- */
+#include "lease/boot.h"
+
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fault.h"
-#include "base/file.h"
 #include "base/log.h"
-#include "base/sync.h"
 #include "base/text.h"
 #include "guest/agent.h"
-#include "guest/guest.h"
 #include "guest/start.h"
-#include "image/image.h"
 #include "image/overlay.h"
-#include "lease/berth.h"
+#include "lease/berth_display.h"
 
-enum { LIBVIRT_TIMEOUT_MS = 15000, START_TIMEOUT_MS = 60000, REOPEN_PAUSE_MS = 100 };
-
-int berth_enter_phase(struct berth *berth, const char *phase, struct error *err)
-{
-    LOCK_SCOPE(&berth->mutex);
-    if (berth->cancelled)
-        return error_set(err, ERROR_GUEST_FAILED, "the create was cancelled");
-    berth->phase = phase;
-    pthread_cond_broadcast(&berth->changed);
-    return 0;
-}
+enum { FACTS_MS = 15000, START_MS = 60000, REOPEN_PAUSE_MS = 100 };
 
 int berth_source_open(const struct berth *berth, struct berth_source *source, struct error *err)
 {
-    struct leases *leases = berth->leases;
-    const struct config *config = leases->options.config;
+    const struct leases *leases = berth->leases;
+    const struct config *config = leases->config;
     bool kvm = config->accel == ACCEL_KVM;
     struct image_options options = {
         .image_dir = config->image_dir,
@@ -46,9 +29,9 @@ int berth_source_open(const struct berth *berth, struct berth_source *source, st
     *source = (struct berth_source){.image = image_open(&options, NULL, err)};
     if (!source->image)
         return error_set(err, ERROR_INELIGIBLE, "the guest image cannot be used: %.900s", strdupa(err->text));
-    if (hypervisor_facts(leases->options.hypervisor, kvm, NULL, LIBVIRT_TIMEOUT_MS, &source->facts, err) < 0)
+    if (hypervisor_facts(leases->hypervisor, kvm, NULL, FACTS_MS, &source->facts, err) < 0)
         return -1;
-    source->own_uid = guest_label(source->facts.qemu_label, leases->options.node_id, berth->n,
+    source->own_uid = guest_label(source->facts.qemu_label, leases->node_id, berth->n,
                                   kvm ? "/dev/kvm" : NULL, source->label);
     return 0;
 }
@@ -61,13 +44,20 @@ void berth_source_clear(struct berth_source *source)
 
 void berth_spec(const struct berth *berth, const struct berth_source *source, struct guest_spec *spec)
 {
-    guest_spec_fill(spec, berth->leases->options.config, source->image, &source->facts);
-    if (source->label[0])
-        spec->qemu_label = source->label;
-    spec->own_uid = source->own_uid;
+    const struct config *config = berth->leases->config;
+    *spec = (struct guest_spec){
+        .kvm = config->accel == ACCEL_KVM,
+        .system = text_starts(config->libvirt_uri, "qemu:///system"),
+    };
+    if (source) {
+        guest_spec_fill(spec, config, source->image, &source->facts);
+        if (source->label[0])
+            spec->qemu_label = source->label;
+        spec->own_uid = source->own_uid;
+    }
     spec->name = berth->name;
     spec->uuid = berth->guest.uuid;
-    spec->node_id = berth->leases->options.node_id;
+    spec->node_id = berth->leases->node_id;
     spec->lease_id = berth->record.id;
     spec->vcpu = berth->record.shape.vcpu;
     spec->mem_mib = berth->record.shape.mem_gib * 1024;
@@ -75,7 +65,7 @@ void berth_spec(const struct berth *berth, const struct berth_source *source, st
     spec->console_log = berth->console_log;
 }
 
-static int define(struct berth *berth, const struct berth_source *source, struct error *err)
+static int start_guest(struct berth *berth, const struct berth_source *source, struct error *err)
 {
     struct guest_spec spec;
     berth_spec(berth, source, &spec);
@@ -84,7 +74,7 @@ static int define(struct berth *berth, const struct berth_source *source, struct
         return -1;
     fault_point("create.overlay");
     struct guest guest = berth_guest_now(berth);
-    int started = guest_start(&guest, &spec, false, START_TIMEOUT_MS, err);
+    int started = guest_start(&guest, &spec, false, START_MS, err);
     berth_note_run(berth, guest.run);
     if (started < 0)
         return -1;
@@ -93,22 +83,13 @@ static int define(struct berth *berth, const struct berth_source *source, struct
     return image_recheck(source->image, err);
 }
 
-struct display *berth_open_display(struct berth *berth, int64_t deadline_ms, struct error *err)
-{
-    struct display_helper assist = berth_assist(berth, berth->record.helper);
-    int left_ms = clock_left_ms(deadline_ms);
-    struct guest guest = berth_guest_now(berth);
-    int fd = guest_open_display(&guest, left_ms < LIBVIRT_TIMEOUT_MS ? left_ms : LIBVIRT_TIMEOUT_MS, err);
-    return fd < 0 ? NULL : display_open(fd, &assist, berth->holds, clock_left_ms(deadline_ms), err);
-}
-
 /* Whether it is worth while to open a display that was lost again: the guest goes on and there is time. */
 static bool may_open_again(struct berth *berth, int64_t deadline_ms)
 {
     struct error ignored = ERROR_INIT;
     enum guest_state state;
     return clock_left_ms(deadline_ms) > REOPEN_PAUSE_MS &&
-           guest_state(&berth->guest, LIBVIRT_TIMEOUT_MS, &state, &ignored) == 0 && state == GUEST_RUNNING;
+           guest_state(&berth->guest, BERTH_CALL_MS, &state, &ignored) == 0 && state == GUEST_RUNNING;
 }
 
 /*
@@ -135,26 +116,25 @@ static struct display *open_drawn(struct berth *berth, const struct image *image
     }
 }
 
-/* Waits until the guest is usable; the display is open when it returns 0. */
-static int wait_usable(struct berth *berth, const struct image *image, int64_t deadline_ms,
-                       struct display **opened, struct error *err)
+/* Waits until the guest is usable; *display is *owned*, also on failure. */
+static int await_usable(struct berth *berth, const struct image *image, int64_t deadline_ms,
+                        struct display **display, struct error *err)
 {
     if (berth_enter_phase(berth, "boot", err) < 0)
         return -1;
-    CLEANUP(cleanup_display) struct display *display = open_drawn(berth, image, deadline_ms, err);
-    if (!display)
+    *display = open_drawn(berth, image, deadline_ms, err);
+    if (!*display)
         return error_prefix(err, "the guest drew nothing in time");
     fault_point("create.display");
-    if (berth_enter_phase(berth, "desktop", err) < 0 || guest_agent_wait(&berth->guest, deadline_ms, err) < 0)
-        return -1;
-    if (berth_enter_phase(berth, "first frame", err) < 0)
+    if (berth_enter_phase(berth, "desktop", err) < 0 ||
+        guest_agent_wait(&berth->guest, deadline_ms, err) < 0 ||
+        berth_enter_phase(berth, "first frame", err) < 0)
         return -1;
     CLEANUP_FRAME struct frame *fresh =
-        display_wait_drawn(display, image->display_width, image->display_height, deadline_ms, err);
+        display_wait_drawn(*display, image->display_width, image->display_height, deadline_ms, err);
     if (!fresh)
         return -1;
     fault_point("create.usable");
-    *opened = TAKE(display);
     return 0;
 }
 
@@ -172,33 +152,28 @@ static void log_console(const struct berth *berth)
     log_warning("lease", "the guest's console ended with: %s", tail);
 }
 
-void berth_desktop_clear(struct berth_desktop *guest)
+void berth_desktop_clear(struct berth_desktop *desktop)
 {
-    struct display *display = TAKE(guest->display);
-    if (display) {
-        display_shutdown(display);
+    struct display *display = TAKE(desktop->display);
+    if (display)
         display_close(display);
-    }
-    image_free(TAKE(guest->image));
+    image_free(TAKE(desktop->image));
 }
 
-int berth_boot(struct berth *berth, struct berth_desktop *guest, struct error *err)
+int berth_boot(struct berth *berth, struct berth_desktop *desktop, struct error *err)
 {
-    int64_t deadline_ms = clock_deadline(berth->leases->options.config->start_timeout_seconds * 1000);
-    CLEANUP(berth_source_clear) struct berth_source source;
+    int64_t deadline_ms = clock_deadline(berth->leases->config->start_timeout_seconds * 1000);
+    CLEANUP_SOURCE struct berth_source source;
     if (berth_source_open(berth, &source, err) < 0)
         return -1;
     pthread_mutex_lock(&berth->mutex);
     berth->record.helper = source.image->input_helper;
     pthread_mutex_unlock(&berth->mutex);
-    int up = define(berth, &source, err);
-    if (up == 0)
-        up = wait_usable(berth, source.image, deadline_ms, &guest->display, err);
-    if (up == 0) {
-        guest->image = TAKE(source.image);
+    if (start_guest(berth, &source, err) == 0 &&
+        await_usable(berth, source.image, deadline_ms, &desktop->display, err) == 0) {
+        desktop->image = TAKE(source.image);
         return 0;
     }
-
     log_console(berth);
     /* What the display or the image said about it is of no other use to the caller: the guest failed. */
     if (err->code != ERROR_NO_CAPACITY && err->code != ERROR_HYPERVISOR)

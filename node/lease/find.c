@@ -1,4 +1,5 @@
-/* Finding leases and describing them, for whoever may know of them; and ending them. */
+#include "lease/find.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,40 +15,33 @@ struct berth *leases_lock(struct leases *leases, const char *id, const struct pa
     for (size_t i = 0; i < leases->count; i++) {
         struct berth *berth = &leases->berths[i];
         pthread_mutex_lock(&berth->mutex);
-        if ((berth->state == BERTH_LEASED || berth->state == BERTH_ENDING) &&
-            berth->record.state != JOURNAL_CREATING && strcmp(berth->record.id, id) == 0 &&
-            pairing_grant_reaches(grant, berth->record.owner))
+        if ((berth->state == BERTH_PREPARING || berth->state == BERTH_LEASED ||
+             berth->state == BERTH_ENDING) &&
+            strcmp(berth->record.id, id) == 0 && pairing_grant_reaches(grant, berth->record.owner))
             return berth;
         pthread_mutex_unlock(&berth->mutex);
     }
     return NULL;
 }
 
-/* The same for a lease that is being made and that nobody was told of but by /v1/node. */
-static struct berth *lock_making(struct leases *leases, const char *id, const struct pairing_grant *grant)
+static void describe_record(const struct journal_record *record, struct lease_document *lease)
 {
-    for (size_t i = 0; i < leases->count; i++) {
-        struct berth *berth = &leases->berths[i];
-        pthread_mutex_lock(&berth->mutex);
-        if (berth->state == BERTH_PREPARING && strcmp(berth->record.id, id) == 0 &&
-            pairing_grant_reaches(grant, berth->record.owner))
-            return berth;
-        pthread_mutex_unlock(&berth->mutex);
-    }
-    return NULL;
+    bool live = record->state == JOURNAL_LIVE;
+    *lease = (struct lease_document){
+        .live = live,
+        .shape = record->shape,
+        .started_ms = record->started_ms,
+        .ended_ms = live ? 0 : record->ended_ms,
+        .expires_ms = record->expires_ms,
+        .reason = live ? NULL : lease_reason_word(record->reason),
+    };
+    memcpy(lease->id, record->id, sizeof lease->id);
 }
 
 void berth_describe(const struct berth *berth, struct lease_document *lease)
 {
-    const struct journal_record *record = &berth->record;
-    *lease = (struct lease_document){
-        .live = true,
-        .shape = record->shape,
-        .started_ms = record->started_ms,
-        .expires_ms = record->expires_ms,
-        .viewer_port = berth->view ? view_port(berth->view->view) : 0,
-    };
-    memcpy(lease->id, record->id, sizeof lease->id);
+    describe_record(&berth->record, lease);
+    lease->viewer_port = berth->view ? view_port(berth->view) : 0;
 }
 
 int leases_get(struct leases *leases, const char *id, const struct pairing_grant *grant,
@@ -67,26 +61,12 @@ size_t leases_list(struct leases *leases, const struct pairing_grant *grant, str
 {
     size_t used = 0;
     for (size_t i = 0; i < leases->count && used < max; i++) {
+        const struct berth *berth = &leases->berths[i];
         LOCK_SCOPE(&leases->berths[i].mutex);
-        if (leases->berths[i].state == BERTH_LEASED &&
-            pairing_grant_reaches(grant, leases->berths[i].record.owner))
-            berth_describe(&leases->berths[i], &list[used++]);
+        if (berth->state == BERTH_LEASED && pairing_grant_reaches(grant, berth->record.owner))
+            berth_describe(berth, &list[used++]);
     }
     return used;
-}
-
-static void describe_record(const struct journal_record *record, struct lease_document *lease)
-{
-    bool live = record->state == JOURNAL_LIVE;
-    *lease = (struct lease_document){
-        .live = live,
-        .shape = record->shape,
-        .started_ms = record->started_ms,
-        .ended_ms = live ? 0 : record->ended_ms,
-        .expires_ms = record->expires_ms,
-        .reason = live ? NULL : lease_reason_word(record->reason),
-    };
-    memcpy(lease->id, record->id, sizeof lease->id);
 }
 
 int leases_history(struct leases *leases, const struct pairing_grant *grant, size_t max,
@@ -117,51 +97,4 @@ int leases_receipt(struct leases *leases, const char *id, const struct pairing_g
         return error_set(err, ERROR_NOT_FOUND, "there is no ended lease of this id");
     journal_receipt(&record, receipt);
     return 0;
-}
-
-int leases_end(struct leases *leases, const char *id, const struct pairing_grant *grant,
-               enum lease_reason reason, struct lease_receipt *receipt, struct error *err)
-{
-    struct berth *berth = lock_making(leases, id, grant);
-    if (berth) {
-        pthread_mutex_unlock(&berth->mutex);
-        if (berth_cancel_create(berth, id))
-            return error_set(
-                err, ERROR_NOT_FOUND,
-                "the lease was still being made: its create is cancelled, and there is no receipt");
-    }
-    berth = leases_lock(leases, id, grant);
-    if (berth) {
-        pthread_mutex_unlock(&berth->mutex);
-        if (berth_end(berth, id, reason, receipt, err) == 0)
-            return 0;
-        if (err->code != ERROR_NOT_FOUND) { /* else another thread has just ended it */
-            keeper_wake(leases);            /* to go on trying */
-            return -1;
-        }
-    }
-    return leases_receipt(leases, id, grant, receipt, err);
-}
-
-int leases_view(struct leases *leases, const char *id, const struct pairing_grant *grant, enum view_mode mode,
-                struct leases_ticket *ticket, struct error *err)
-{
-    struct berth *berth = leases_lock(leases, id, grant);
-    bool open = berth && berth->view;
-    if (open) {
-        ticket->port = view_port(berth->view->view);
-        view_ticket(berth->view->view, mode, grant->id, ticket->ticket);
-    }
-    if (berth)
-        pthread_mutex_unlock(&berth->mutex);
-    return open ? 0 : leases_no_such(err);
-}
-
-void leases_revoke(struct leases *leases, const char *grant)
-{
-    for (size_t i = 0; i < leases->count; i++) {
-        LOCK_SCOPE(&leases->berths[i].mutex);
-        if (leases->berths[i].view)
-            view_revoke(leases->berths[i].view->view, grant);
-    }
 }

@@ -1,24 +1,24 @@
-/* What happens to leases without anybody asking: expiry, a guest that died, stamps of occupancy, ends to
- * retry, guests to prepare. */
-#include <stdlib.h>
+#include "lease/keeper.h"
+
 #include <string.h>
 #include <sys/statvfs.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/sync.h"
-#include "guest/guest.h"
 #include "guest/watcher.h"
-#include "lease/berth.h"
+#include "lease/end.h"
+#include "lease/jobs.h"
+#include "lease/spare.h"
 
-enum { STAMP_EVERY_MS = 10000, RETRY_EVERY_MS = 5000, ASK_TIMEOUT_MS = 5000, DAY_MS = 86400 * 1000 };
+enum { STAMP_EVERY_MS = 10000, RETRY_EVERY_MS = 5000, DAY_MS = 86400 * 1000 };
 #define ROOM_TO_GO_ON_BYTES (256ULL << 20)
 
 /*
  * A stamp bounds what a crash can lose of the occupancy; a full disk costs a warning, not the lease. An end
  * that is asked for meanwhile waits for it: two writers of one record could leave the older one.
  */
-static void stamp(struct berth *berth)
+static void stamp_record(struct berth *berth)
 {
     struct error err = ERROR_INIT;
     pthread_mutex_lock(&berth->mutex);
@@ -39,23 +39,12 @@ static void stamp(struct berth *berth)
     pthread_cond_broadcast(&berth->changed);
 }
 
-bool berth_guest_is_gone(struct berth *berth)
-{
-    struct error err = ERROR_INIT;
-    enum guest_state state;
-    struct guest guest = berth_guest_now(berth);
-    if (guest_state(&guest, ASK_TIMEOUT_MS, &state, &err) == 0)
-        return state == GUEST_GONE || state == GUEST_STOPPED;
-    log_warning("lease", "%s: %s", berth->name, err.text);
-    return false;
-}
-
 /* A guest that QEMU has stopped because the host's disk was full goes on once there is room again. */
 static void mend_paused(struct berth *berth)
 {
     struct error err = ERROR_INIT;
     struct statvfs disk;
-    const char *folder = berth->leases->options.config->state_dir;
+    const char *folder = berth->leases->config->state_dir;
     pthread_mutex_lock(&berth->mutex);
     struct guest guest = berth->guest;
     bool full = berth->paused && strcmp(berth->paused, GUEST_WHY_IO_ERROR) == 0;
@@ -63,65 +52,30 @@ static void mend_paused(struct berth *berth)
     if (!full || statvfs(folder, &disk) < 0 || (uint64_t)disk.f_bavail * disk.f_frsize < ROOM_TO_GO_ON_BYTES)
         return;
     log_info("lease", "%s: there is room on the disk again, its guest goes on", berth->name);
-    if (guest_resume(&guest, ASK_TIMEOUT_MS, &err) < 0)
+    if (guest_resume(&guest, BERTH_ASK_MS, &err) < 0)
         log_warning("lease", "%s: %s", berth->name, err.text);
 }
 
-struct job {
-    struct berth_job job;
-    void (*work)(const struct berth_job *job);
-};
-
-static void *run_job(void *argument)
-{
-    struct job *job = argument;
-    struct leases *leases = job->job.berth->leases;
-    job->work(&job->job);
-    free(job);
-    LOCK_SCOPE(&leases->mutex);
-    leases->jobs--;
-    pthread_cond_broadcast(&leases->keeper_wake);
-    return NULL;
-}
-
-void keeper_start_job(const char *name, void (*work)(const struct berth_job *job),
-                      const struct berth_job *given)
-{
-    struct error err = ERROR_INIT;
-    pthread_t thread;
-    struct job *job = malloc(sizeof *job);
-    if (!job)
-        abort();
-    *job = (struct job){*given, work};
-    job->job.guest = berth_guest_now(given->berth);
-    struct leases *leases = given->berth->leases;
-    pthread_mutex_lock(&leases->mutex);
-    leases->jobs++;
-    pthread_mutex_unlock(&leases->mutex);
-    if (sync_thread_start(&thread, name, run_job, job, &err) == 0) {
-        pthread_detach(thread);
-        return;
-    }
-    log_error("lease", "%s", err.text);
-    run_job(job); /* late is better than never */
-}
-
-static void run_end(const struct berth_job *job)
+static void end_lease(struct berth *berth, const char *id, enum lease_reason reason)
 {
     struct lease_receipt receipt;
-    struct error err = ERROR_INIT;
-    pthread_mutex_lock(&job->berth->mutex);
-    bool never_live = job->berth->record.state == JOURNAL_CREATING;
-    pthread_mutex_unlock(&job->berth->mutex);
-    if (never_live)
-        berth_undo_again(job->berth);
-    else
-        berth_end(job->berth, job->id, job->reason, &receipt, &err);
-    keeper_wake(job->berth->leases);
+    struct error ignored = ERROR_INIT;
+    berth_undo_again(berth);
+    berth_end(berth, id, reason, &receipt, &ignored);
+}
+
+static void end_expired(struct berth *berth, const char *id)
+{
+    end_lease(berth, id, REASON_EXPIRED);
+}
+
+static void end_dead(struct berth *berth, const char *id)
+{
+    end_lease(berth, id, REASON_GUEST_DIED);
 }
 
 /* Looks after one berth; returns the monotonic time at which it must be looked at again. */
-static int64_t look_after(struct berth *berth)
+static int64_t look_after_berth(struct berth *berth)
 {
     char id[LEASE_ID_SIZE];
     pthread_mutex_lock(&berth->mutex);
@@ -142,19 +96,17 @@ static int64_t look_after(struct berth *berth)
     bool gone = state == BERTH_LEASED && berth_guest_is_gone(berth);
     int64_t left_ms = expires_ms == CLOCK_NEVER ? CLOCK_NEVER : expires_ms - clock_boottime_ms();
     if (state == BERTH_LEASED && !gone && left_ms > 0) {
-        stamp(berth);
+        stamp_record(berth);
         mend_paused(berth);
         return clock_deadline(left_ms < STAMP_EVERY_MS ? left_ms : STAMP_EVERY_MS);
     }
     /* on a thread of its own: a guest that takes long to go delays nobody else's end */
-    struct berth_job job = {.berth = berth, .reason = gone ? REASON_GUEST_DIED : REASON_EXPIRED};
-    memcpy(job.id, id, sizeof job.id);
-    keeper_start_job("lease-end", run_end, &job);
+    jobs_start(berth, id, "lease-end", gone ? end_dead : end_expired);
     return clock_deadline(RETRY_EVERY_MS);
 }
 
 /* Once a day at most, and only when the keeper is awake anyway. */
-static void compact(struct leases *leases)
+static void compact_journal(struct leases *leases)
 {
     struct error err = ERROR_INIT;
     int64_t now_ms = clock_monotonic_ms();
@@ -165,7 +117,7 @@ static void compact(struct leases *leases)
         log_warning("lease", "%s", err.text);
 }
 
-static void *keep(void *argument)
+static void *keep_leases(void *argument)
 {
     struct leases *leases = argument;
     pthread_mutex_lock(&leases->mutex);
@@ -173,9 +125,9 @@ static void *keep(void *argument)
         leases->keeper_due = false;
         pthread_mutex_unlock(&leases->mutex);
         int64_t next_ms = CLOCK_NEVER;
-        compact(leases);
+        compact_journal(leases);
         for (size_t i = 0; i < leases->count; i++) {
-            int64_t again_ms = look_after(&leases->berths[i]);
+            int64_t again_ms = look_after_berth(&leases->berths[i]);
             next_ms = again_ms < next_ms ? again_ms : next_ms;
         }
         pthread_mutex_lock(&leases->mutex);
@@ -191,15 +143,15 @@ static void *keep(void *argument)
 
 int keeper_start(struct leases *leases, struct error *err)
 {
-    if (sync_thread_start(&leases->keeper, "lease-keeper", keep, leases, err) < 0)
+    if (sync_thread_start(&leases->keeper, "lease-keeper", keep_leases, leases, err) < 0)
         return -1;
     leases->keeper_started = true;
     return 0;
 }
 
-void keeper_wake(struct leases *leases)
+void keeper_join(struct leases *leases)
 {
-    LOCK_SCOPE(&leases->mutex);
-    leases->keeper_due = true;
-    pthread_cond_signal(&leases->keeper_wake);
+    if (leases->keeper_started)
+        pthread_join(leases->keeper, NULL);
+    leases->keeper_started = false;
 }

@@ -10,7 +10,12 @@
 #include "base/text.h"
 #include "doctor/room.h"
 #include "guest/spec.h"
+#include "lease/adopt.h"
 #include "lease/berth.h"
+#include "lease/jobs.h"
+#include "lease/keeper.h"
+#include "lease/recover.h"
+#include "lease/spare.h"
 
 /* --- opening and closing --------------------------------------------------------------------------- */
 
@@ -19,7 +24,7 @@ static void on_guest_gone(void *context, const char *uuid)
     struct leases *leases = context;
     for (size_t i = 0; i < leases->count; i++)
         if (strcmp(leases->berths[i].guest.uuid, uuid) == 0)
-            keeper_wake(leases);
+            jobs_wake_keeper(leases);
 }
 
 /* As many as are offered, and more while leases of a time with more of them go on. */
@@ -49,7 +54,7 @@ static void on_guest_paused(void *context, const char *uuid, int run, const char
 
 static int open_berths(struct leases *leases, struct error *err)
 {
-    const struct config *config = leases->options.config;
+    const struct config *config = leases->config;
     CLEANUP_FREE char *overlays = file_join(config->state_dir, "overlays");
     /* 0711: QEMU's user must pass through, and nobody needs to list it */
     if (file_make_folder(config->state_dir, 0711, err) < 0 || file_make_folder(overlays, 0711, err) < 0 ||
@@ -63,10 +68,10 @@ static int open_berths(struct leases *leases, struct error *err)
     for (size_t i = 0; i < leases->count; i++) {
         struct berth *berth = &leases->berths[i];
         berth->leases = leases;
-        berth->guest.hypervisor = leases->options.hypervisor;
+        berth->guest.hypervisor = leases->hypervisor;
         berth->n = (int)i;
-        guest_name(leases->options.node_id, berth->n, berth->name);
-        guest_uuid(leases->options.node_id, berth->n, berth->guest.uuid);
+        guest_name(leases->node_id, berth->n, berth->name);
+        guest_uuid(leases->node_id, berth->n, berth->guest.uuid);
         berth->overlay = text_format("%s/%s.qcow2", overlays, berth->name);
         berth->console_log = text_format("%s/%s.console.log", overlays, berth->name);
         berth->holds = holds_new();
@@ -84,15 +89,23 @@ static int open_berths(struct leases *leases, struct error *err)
 struct leases *leases_open(const struct leases_options *options, struct error *err)
 {
     char why[WARM_WHY_SIZE];
-    struct leases *leases = calloc(1, sizeof *leases);
+    struct leases *leases = malloc(sizeof *leases);
     if (!leases) {
         error_set(err, ERROR_INTERNAL, "cannot open the leases: out of memory");
         return NULL;
     }
-    leases->options = *options;
+    *leases = (struct leases){
+        .config = options->config,
+        .node_id = options->node_id,
+        .hypervisor = options->hypervisor,
+        .eligibility = options->eligibility,
+        .audit = options->audit,
+        .pairing = options->pairing,
+        .view_assets = options->view_assets,
+        .parked = true,
+    };
     leases->verified = file_join(options->config->home, "verified.json");
     leases->golden = file_join(options->config->state_dir, "golden");
-    leases->parked = true;
     leases->warm = room_warm(options->config, options->hypervisor, why);
     log_info("lease", "%s", why);
     pthread_mutex_init(&leases->mutex, NULL);
@@ -124,67 +137,32 @@ bool leases_left(const char *home)
     return live > 0;
 }
 
-/* A lease whose end was asked for and has not finished is no longer one to leave standing. */
-static bool berth_is_ending(struct berth *berth)
-{
-    LOCK_SCOPE(&berth->mutex);
-    return berth->state == BERTH_ENDING;
-}
-
-/* The guest that is ready goes: what a node that does not run has prepared is nobody's. */
-static void drop_ready(struct berth *berth)
-{
-    struct error err = ERROR_INIT;
-    pthread_mutex_lock(&berth->mutex);
-    bool ready = berth->state == BERTH_READY;
-    if (ready)
-        berth_begin(berth, true);
-    pthread_mutex_unlock(&berth->mutex);
-    if (!ready)
-        return;
-    if (spare_drop(berth, &err) < 0)
-        log_warning("lease", "%s: %s", berth->name, err.text);
-    berth_undo(berth, NULL);
-}
-
 void leases_stop(struct leases *leases, bool end_leases)
 {
     pthread_mutex_lock(&leases->mutex);
     leases->stopping = true; /* from here on no berth is taken */
-    pthread_cond_signal(&leases->keeper_wake);
+    pthread_cond_broadcast(&leases->keeper_wake);
     pthread_mutex_unlock(&leases->mutex);
     for (size_t i = 0; i < leases->count; i++)
         berth_cancel_create(&leases->berths[i], NULL);
-    if (leases->keeper_started)
-        pthread_join(leases->keeper, NULL);
-    leases->keeper_started = false;
+    keeper_join(leases);
     for (size_t i = 0; i < leases->count; i++) {
         struct berth *berth = &leases->berths[i];
         struct lease_receipt receipt;
         struct error err = ERROR_INIT;
-        drop_ready(berth);
-        pthread_mutex_lock(&berth->mutex);
-        bool held = berth->state == BERTH_LEASED || berth->state == BERTH_ENDING;
-        bool undone = held && berth->record.state == JOURNAL_CREATING;
-        char id[LEASE_ID_SIZE];
-        memcpy(id, berth->record.id, sizeof id);
-        pthread_mutex_unlock(&berth->mutex);
-        if (undone) {
-            berth_undo_again(berth);
-            continue;
-        }
-        if (held && !end_leases) {
+        spare_dismiss(berth); /* nobody's, where no node runs */
+        berth_undo_again(berth);
+        if (!end_leases)
             berth_leave_standing(berth);
-            held = berth_is_ending(berth);
-        }
-        if (held && berth_end(berth, id, REASON_OPERATOR, &receipt, &err) < 0)
+        /* also one whose end was asked for and has not finished: that is no longer one to leave standing */
+        if (berth_end(berth, NULL, REASON_OPERATOR, &receipt, &err) < 0 && err.code != ERROR_NOT_FOUND)
             log_error("lease", "%s; the next start of the node finishes it", err.text);
     }
 }
 
 void leases_close(struct leases *leases)
 {
-    hypervisor_watch(leases->options.hypervisor, NULL);
+    hypervisor_watch(leases->hypervisor, NULL);
     for (size_t i = 0; i < leases->count; i++) {
         holds_free(leases->berths[i].holds);
         free(leases->berths[i].overlay);
@@ -211,13 +189,13 @@ bool leases_parked(struct leases *leases)
 
 int leases_park(struct leases *leases, struct error *err)
 {
-    if (eligibility_check(leases->options.eligibility, err) < 0)
+    if (eligibility_check(leases->eligibility, err) < 0)
         return -1;
     {
         LOCK_SCOPE(&leases->mutex);
         leases->parked = true;
     }
-    keeper_wake(leases); /* to prepare guests */
+    jobs_wake_keeper(leases); /* to prepare spares */
     return 0;
 }
 
@@ -242,7 +220,7 @@ int leases_unpark(struct leases *leases, struct error *err)
     pthread_mutex_unlock(&leases->mutex);
     if (busy)
         return error_set(err, ERROR_LEASE_LIVE, "a lease is live; end it first, then unpark");
-    keeper_wake(leases); /* prepared guests are of no use now */
+    jobs_wake_keeper(leases); /* spares are of no use now */
     return 0;
 }
 
@@ -284,13 +262,12 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
         .phase = berth->phase,
         .since_ms = berth->since_ms,
         .paused = berth->state == BERTH_LEASED ? berth->paused : NULL,
-        .prepared = NULL,
     };
     memcpy(status->reason, berth->reason, sizeof status->reason);
     if (berth->state == BERTH_READY) {
-        status->prepared = berth->spare.how;
-        status->prepared_shape = berth->spare.shape;
-        status->prepared_ms = berth->spare.since_ms;
+        status->spare = berth->spare.how;
+        status->spare_shape = berth->spare.shape;
+        status->spare_since_ms = berth->spare.since_ms;
     }
     status->live = berth->state == BERTH_LEASED;
     if (status->live)

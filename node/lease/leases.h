@@ -1,6 +1,9 @@
 /*
- * The leases of a node: its berths, who holds them, and everything that is done through a lease. This is the
- * only place where guest, display and journal meet.
+ * The leases of a node: its berths, who holds them, and everything that is done through a lease. lease/ is
+ * the only place where guest, display and journal meet.
+ *
+ * This is its face: it and the headers that it brings (create, end, find, display, view) are all that other
+ * parts include.
  *
  * Every function may be called from any thread. A lease that the grant may not reach is ERROR_NOT_FOUND: a
  * token with the operator capability reaches every lease, one with lease alone those that it made.
@@ -13,16 +16,17 @@
 #include <stdint.h>
 
 #include "base/audit.h"
-#include "base/cleanup.h"
 #include "base/error.h"
 #include "config/config.h"
-#include "display/display.h"
 #include "doctor/eligibility.h"
 #include "guest/hypervisor.h"
+#include "lease/berth_display.h"
+#include "lease/berth_view.h"
+#include "lease/create.h"
+#include "lease/end.h"
+#include "lease/find.h"
 #include "pairing/pairing.h"
-#include "protocol/action.h"
 #include "protocol/lease.h"
-#include "view/view.h"
 
 struct leases; /* opaque */
 
@@ -64,67 +68,7 @@ bool leases_parked(struct leases *leases);
 int leases_park(struct leases *leases, struct error *err);
 int leases_unpark(struct leases *leases, struct error *err);
 
-/*
- * Creates a lease and returns when its guest is usable: the desktop's agent has spoken and a frame that is
- * not blank is held. Errors in the order of CONTRACT.md section 3: ERROR_INELIGIBLE, ERROR_UNPARKED,
- * ERROR_LEASE_LIVE, ERROR_OS_REFUSED, ERROR_BAD_SHAPE, ERROR_NO_CAPACITY, ERROR_GUEST_FAILED,
- * ERROR_HYPERVISOR; then nothing of the guest remains.
- */
-int leases_create(struct leases *leases, const struct lease_request *request,
-                  const struct pairing_grant *grant, struct lease_document *lease, struct error *err);
-
-/* A live lease. */
-int leases_get(struct leases *leases, const char *id, const struct pairing_grant *grant,
-               struct lease_document *lease, struct error *err);
-
-/* The live leases that the grant reaches, at most `max`; returns how many. */
-size_t leases_list(struct leases *leases, const struct pairing_grant *grant, struct lease_document *list,
-                   size_t max);
-
-/*
- * The leases that the grant reaches, live and ended, the newest first, at most `max`. *list is *owned*:
- * free().
- */
-int leases_history(struct leases *leases, const struct pairing_grant *grant, size_t max,
-                   struct lease_document **list, size_t *count, struct error *err);
-
-/*
- * Ends a lease: the guest is destroyed and seen to be gone, the overlay removed, the receipt journalled, then
- * it returns. A lease that has ended gives the same receipt again. ERROR_ENDING when the destroy has not
- * finished: the occupancy has stopped, ask again.
- */
-int leases_end(struct leases *leases, const char *id, const struct pairing_grant *grant,
-               enum lease_reason reason, struct lease_receipt *receipt, struct error *err);
-
-/* The receipt of an ended lease. */
-int leases_receipt(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                   struct lease_receipt *receipt, struct error *err);
-
-/* A picture of the lease's screen; see display_screenshot(). *Owned*: picture_release(). */
-struct picture *leases_screenshot(struct leases *leases, const char *id, const struct pairing_grant *grant,
-                                  const struct picture_request *request, struct cancel *cancel,
-                                  struct error *err);
-
-/* Performs actions on the lease's guest; see display_act(). *acted is untouched where there is no such lease.
- */
-int leases_act(struct leases *leases, const char *id, const struct pairing_grant *grant,
-               const struct display_act *act, struct cancel *cancel, struct display_acted *acted,
-               struct error *err);
-
-/* A way into the lease's guest view. */
-struct leases_ticket {
-    uint16_t port;
-    char ticket[VIEW_SECRET_SIZE];
-};
-
-/* Makes a ticket for the lease's guest view, good once and for VIEW_TICKET_S. */
-int leases_view(struct leases *leases, const char *id, const struct pairing_grant *grant, enum view_mode mode,
-                struct leases_ticket *ticket, struct error *err);
-
-/* A pairing token was revoked (its grant's id): nobody stays in a guest view by it. */
-void leases_revoke(struct leases *leases, const char *grant);
-
-/* How guests are prepared for the next lease. Static: ram, disk, off. */
+/* How spares are kept. Static: ram, disk, off. */
 const char *leases_warm(const struct leases *leases);
 
 /* How many berths there are; fixed for the life of the node. */
@@ -139,9 +83,9 @@ struct berth_status {
                        */
     char lease_id[LEASE_ID_SIZE]; /* of the lease that is made, live or ending, else "" */
     bool live;                    /* it is live */
-    const char *prepared;         /* static: ram, disk; NULL when no guest is ready for the next lease */
-    struct lease_shape prepared_shape;
-    int64_t prepared_ms; /* monotonic: since when it has been ready */
+    const char *spare;            /* static: ram, disk; NULL when no guest waits for the next lease */
+    struct lease_shape spare_shape;
+    int64_t spare_since_ms; /* monotonic */
 };
 void leases_status(struct leases *leases, size_t berth, struct berth_status *status);
 

@@ -434,17 +434,17 @@ int eligibility_check(struct eligibility *eligibility, struct error *err)
 }
 
 enum config_warm room_warm(const struct config *config, struct hypervisor *hypervisor,
-                             char why[WARM_WHY_SIZE])
+                           char why[WARM_WHY_SIZE])
 {
     (void)hypervisor;
     snprintf(why, WARM_WHY_SIZE, "warm is %s", config_warm_word(config->warm));
     return config->warm;
 }
 
-int room_fits(const struct config *config, struct hypervisor *hypervisor, const char *node_id,
-                      const char *uuid, const struct lease_shape *shape, struct error *err)
+int room_fits(const struct config *config, const char *node_id, const struct guest *apart,
+              const struct lease_shape *shape, struct error *err)
 {
-    (void)config, (void)hypervisor, (void)node_id, (void)uuid, (void)shape, (void)err;
+    (void)config, (void)node_id, (void)apart, (void)shape, (void)err;
     return 0;
 }
 

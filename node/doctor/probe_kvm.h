@@ -1,4 +1,4 @@
-/* KVM, measured. Private to doctor/. */
+/* Whether KVM is there for QEMU, and how fast: tried in a child process, not believed. Private to doctor/. */
 #ifndef BERTHOS_DOCTOR_PROBE_KVM_H
 #define BERTHOS_DOCTOR_PROBE_KVM_H
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "command.h"
 #include "protocol/action.h"
@@ -46,9 +47,7 @@ static char *list_actions(void)
 /* Reads stdin, bounded. *Owned*, or NULL. */
 static char *read_input(size_t *size, struct error *err)
 {
-    CLEANUP_FREE char *text = malloc(INPUT_MAX_BYTES + 1);
-    if (!text)
-        abort();
+    CLEANUP_FREE char *text = memory_new(INPUT_MAX_BYTES + 1);
     *size = fread(text, 1, INPUT_MAX_BYTES + 1, stdin);
     if (ferror(stdin)) {
         error_set_errno(err, ERROR_INTERNAL, errno, "cannot read stdin");

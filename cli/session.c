@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "config/client.h"
 #include "config/config.h"
@@ -85,9 +86,7 @@ static char *find_lease(struct session *session, struct error *err)
 
 struct session *session_open(const char *url, const char *lease, enum session_need need, struct error *err)
 {
-    CLEANUP_SESSION struct session *session = calloc(1, sizeof *session);
-    if (!session)
-        abort();
+    CLEANUP_SESSION struct session *session = memory_new(sizeof *session);
     CLEANUP_FREE char *home = config_home();
     CLEANUP_FREE char *asked = url ? url_read(url, err) : NULL;
     if ((url && !asked) || read_pairing(session, home, need, err) < 0)

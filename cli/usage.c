@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -229,9 +230,7 @@ void *usage_parse(const struct usage *usage, int argc, char **argv)
     struct argp_option options[ROWS_MAX + 1] = {0};
     struct line line = {.usage = usage};
     size_t count = 0;
-    line.arguments = calloc(1, usage->size ? usage->size : sizeof(struct usage_common));
-    if (!line.arguments)
-        abort();
+    line.arguments = memory_new(usage->size ? usage->size : sizeof(struct usage_common));
     list_rows(&line);
     for (size_t i = 0; i < line.count; i++) {
         const struct usage_row *row = line.rows[i];

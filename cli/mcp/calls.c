@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sync.h"
 
 struct mcp_calls {
@@ -27,9 +28,7 @@ struct mcp_calls {
 struct mcp_calls *mcp_calls_new(struct mcp_node *node, unsigned threads, mcp_calls_answer *answer,
                                 mcp_calls_progress *progress, void *context)
 {
-    struct mcp_calls *calls = calloc(1, sizeof *calls);
-    if (!calls)
-        abort();
+    struct mcp_calls *calls = memory_new(sizeof *calls);
     calls->node = node;
     calls->threads_max = threads < MCP_THREADS_MAX ? threads : MCP_THREADS_MAX;
     calls->answer = answer;

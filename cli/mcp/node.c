@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "config/client.h"
 #include "config/home.h"
@@ -29,9 +30,7 @@ struct mcp_node {
 
 struct mcp_node *mcp_node_new(const char *url, const char *lease)
 {
-    struct mcp_node *node = calloc(1, sizeof *node);
-    if (!node)
-        abort();
+    struct mcp_node *node = memory_new(sizeof *node);
     node->url_option = url;
     node->lease_option = lease;
     pthread_mutex_init(&node->mutex, NULL);

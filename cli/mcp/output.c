@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sync.h"
 
 /* With so much unwritten nothing more is read; what then still comes are the answers of calls under way. */
@@ -72,10 +73,8 @@ static void *write_lines(void *argument)
 
 struct mcp_output *mcp_output_new(int fd, struct error *err)
 {
-    struct mcp_output *output = calloc(1, sizeof *output);
+    struct mcp_output *output = memory_new(sizeof *output);
     pthread_t thread;
-    if (!output)
-        abort();
     output->fd = fd;
     output->last = &output->first;
     pthread_mutex_init(&output->mutex, NULL);

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/document.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "mcp/calls.h"
 #include "mcp/message.h"
@@ -188,9 +189,7 @@ static void serve_call(const struct exchange *exchange)
         refuse_request(exchange, MCP_INVALID_REQUEST, "a call with this id is still under way");
         return;
     }
-    struct mcp_call *call = calloc(1, sizeof *call);
-    if (!call)
-        abort();
+    struct mcp_call *call = memory_new(sizeof *call);
     /* Copies: nothing of the message is shared with the thread of the call. */
     call->id = json_deep_copy(exchange->message->id);
     call->arguments = json_is_object(arguments) ? json_deep_copy(arguments) : NULL;
@@ -324,9 +323,7 @@ static void take_batch(struct mcp_server *server, const json_t *array)
         send_error(server, NULL, NULL, MCP_INVALID_REQUEST, "a batch has at least one message");
         return;
     }
-    struct mcp_batch *batch = calloc(1, sizeof *batch);
-    if (!batch)
-        abort();
+    struct mcp_batch *batch = memory_new(sizeof *batch);
     batch->answers = json_array();
     batch->awaited = 1;
     for (size_t i = 0; i < json_array_size(array); i++)
@@ -391,9 +388,7 @@ static void call_progress(void *context, const struct mcp_call *call)
 
 struct mcp_server *mcp_server_new(struct mcp_node *node, unsigned threads, mcp_write *write, void *context)
 {
-    struct mcp_server *server = calloc(1, sizeof *server);
-    if (!server)
-        abort();
+    struct mcp_server *server = memory_new(sizeof *server);
     server->write = write;
     server->write_context = context;
     pthread_mutex_init(&server->mutex, NULL);

@@ -14,6 +14,7 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/sync.h"
 #include "base/text.h"
 
@@ -35,9 +36,7 @@ static int open_trail(const char *path)
 
 struct audit *audit_open(const char *home, struct error *err)
 {
-    struct audit *audit = calloc(1, sizeof *audit);
-    if (!audit)
-        abort();
+    struct audit *audit = memory_new(sizeof *audit);
     audit->path = file_join(home, "audit.jsonl");
     audit->refusals = bucket_full(AUDIT_REFUSALS, REFILL_MS);
     pthread_mutex_init(&audit->mutex, NULL);

@@ -1,4 +1,5 @@
 #include "base/base64.h"
+#include "base/memory.h"
 
 #include <gnutls/gnutls.h>
 #include <stdlib.h>
@@ -8,9 +9,7 @@ char *base64_encode(const void *data, size_t size)
 {
     gnutls_datum_t raw = {.data = (void *)data, .size = (unsigned)size}, text;
     if (size == 0) {
-        char *empty = calloc(1, 1);
-        if (!empty)
-            abort();
+        char *empty = memory_new(1);
         return empty;
     }
     if (gnutls_base64_encode2(&raw, &text) < 0)
@@ -25,9 +24,7 @@ unsigned char *base64_decode(const char *text, size_t *size, struct error *err)
         error_set(err, ERROR_BAD_REQUEST, "the text is not base64");
         return NULL;
     }
-    unsigned char *data = malloc(raw.size + 1u);
-    if (!data)
-        abort();
+    unsigned char *data = memory_new(raw.size + 1u);
     if (raw.size > 0)
         memcpy(data, raw.data, raw.size);
     data[raw.size] = '\0';

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/sync.h"
 
 struct cancel {
@@ -15,9 +16,7 @@ struct cancel {
 
 struct cancel *cancel_new(void)
 {
-    struct cancel *cancel = calloc(1, sizeof *cancel);
-    if (!cancel)
-        abort();
+    struct cancel *cancel = memory_new(sizeof *cancel);
     pthread_mutex_init(&cancel->mutex, NULL);
     return cancel;
 }

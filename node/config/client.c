@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "config/toml_reader.h"
 #include "config/url.h"
@@ -51,9 +52,7 @@ struct client_config *client_config_load(const char *home, struct error *err)
     CLEANUP_TOML struct toml_document *document = toml_parse(text, size, path, err);
     if (!document)
         return NULL;
-    CLEANUP_CLIENT_CONFIG struct client_config *client = calloc(1, sizeof *client);
-    if (!client)
-        abort();
+    CLEANUP_CLIENT_CONFIG struct client_config *client = memory_new(sizeof *client);
     for (size_t i = 0; i < document->count; i++)
         if (take_entry(&document->entries[i], path, client, err) < 0)
             return NULL;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/nearest.h"
 #include "base/text.h"
 #include "config/settings.h"
@@ -17,9 +18,7 @@ enum { START_TIMEOUT_KVM_SECONDS = 60, START_TIMEOUT_TCG_SECONDS = 300 };
 
 static struct config *make_default(const char *home)
 {
-    struct config *config = calloc(1, sizeof *config);
-    if (!config)
-        abort();
+    struct config *config = memory_new(sizeof *config);
     config->home = text_copy(home);
     config->path = file_join(home, "node.toml");
     size_t count;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "display/display_inside.h"
 #include "display/rfb_thread.h"
 #include "display/watch.h"
@@ -19,9 +20,7 @@ CLEANUP_DEFINE(free_display, struct display *, free_display);
 struct display *display_open(int fd, const struct display_helper *helper, struct holds *holds,
                              int64_t timeout_ms, struct error *err)
 {
-    CLEANUP(cleanup_free_display) struct display *display = calloc(1, sizeof *display);
-    if (!display)
-        abort();
+    CLEANUP(cleanup_free_display) struct display *display = memory_new(sizeof *display);
     session_init(&display->session);
     pictures_open(&display->pictures, &display->session);
     input_open(&display->input, &display->session, helper, holds);

@@ -6,15 +6,14 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 
 #define SECRET_SIZE 192 /* bytes; XXH3 wants XXH3_SECRET_SIZE_MIN at least */
 
 unsigned char *etag_secret(void)
 {
-    unsigned char *secret = malloc(SECRET_SIZE);
-    if (!secret)
-        abort();
+    unsigned char *secret = memory_new(SECRET_SIZE);
     random_bytes(secret, SECRET_SIZE);
     return secret;
 }

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/sync.h"
 
 /* QEMU takes 32 connections: with the viewers and the node's session no more than these are left to wait. */
@@ -91,9 +92,7 @@ uint8_t holds_inherit(struct holds *holds)
 
 struct holds *holds_new(void)
 {
-    struct holds *holds = calloc(1, sizeof *holds);
-    if (!holds)
-        abort();
+    struct holds *holds = memory_new(sizeof *holds);
     pthread_mutex_init(&holds->mutex, NULL);
     holds->x = holds->y = -1;
     return holds;
@@ -120,9 +119,7 @@ void holds_free(struct holds *holds)
 
 struct holder *holds_join(struct holds *holds)
 {
-    struct holder *holder = calloc(1, sizeof *holder);
-    if (!holder)
-        abort();
+    struct holder *holder = memory_new(sizeof *holder);
     holder->holds = holds;
     LOCK_SCOPE(&holds->mutex);
     holder->next = holds->holders;
@@ -214,9 +211,7 @@ bool holds_shut(struct holds *holds, int fd)
         holds->ended = true;
         return true;
     }
-    int *more = reallocarray(holds->waiting, holds->waiting_count + 1, sizeof *more);
-    if (!more)
-        abort();
+    int *more = memory_resize(holds->waiting, holds->waiting_count + 1, sizeof *more);
     holds->waiting = more;
     holds->waiting[holds->waiting_count++] = fd;
     return false;

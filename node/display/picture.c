@@ -8,6 +8,7 @@
 
 #include <jpeglib.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "display/frame.h"
 #include "display/region.h"
@@ -217,9 +218,7 @@ void picture_file_release(struct picture_file *file)
 struct picture *picture_new(struct picture_file *file, bool still, bool known)
 {
     const struct picture_plan *plan = &file->plan;
-    struct picture *picture = calloc(1, sizeof *picture);
-    if (!picture)
-        abort();
+    struct picture *picture = memory_new(sizeof *picture);
     *picture = (struct picture){.mime = plan->format == PICTURE_JPEG ? "image/jpeg" : "image/png",
                                 .width = plan->width,
                                 .height = plan->height,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sync.h"
 #include "display/etag.h"
 
@@ -96,9 +97,7 @@ const struct picture_file *pictures_find(struct pictures *pictures, const struct
 /* Starts a file of the present frame and names it. *Owned*. */
 static struct picture_file *name_file(struct pictures *pictures, const struct picture_plan *plan)
 {
-    struct picture_file *file = calloc(1, sizeof *file);
-    if (!file)
-        abort();
+    struct picture_file *file = memory_new(sizeof *file);
     file->references = 1;
     file->sequence = pictures->session->frame->sequence;
     file->plan = *plan;

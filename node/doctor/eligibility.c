@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sync.h"
 #include "doctor/evaluate.h"
 #include "doctor/examine.h"
@@ -42,9 +43,7 @@ struct eligibility {
 struct eligibility *eligibility_new(const struct config *config, enum config_intent intent,
                                     struct hypervisor *hypervisor)
 {
-    struct eligibility *eligibility = calloc(1, sizeof *eligibility);
-    if (!eligibility)
-        abort();
+    struct eligibility *eligibility = memory_new(sizeof *eligibility);
     eligibility->config = config;
     eligibility->intent = intent;
     eligibility->hypervisor = hypervisor;
@@ -100,11 +99,9 @@ static void judge_facts(const struct eligibility *eligibility, const struct fact
 static struct look *look_at_all(const struct eligibility *eligibility)
 {
     enum { PING_TIMEOUT_MS = 3000 };
-    struct look *look = calloc(1, sizeof *look);
+    struct look *look = memory_new(sizeof *look);
     struct error ignored = ERROR_INIT;
     struct ground after;
-    if (!look)
-        abort();
     struct examine_options options = {.config = eligibility->config,
                                       .hypervisor = eligibility->hypervisor,
                                       .canary = eligibility->intent != INTENT_PRIVATE};

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "doctor/verdict.h"
 
@@ -11,9 +12,7 @@ static void (*const judges[ROW_COUNT])(struct verdict *) = {REPORT_ROWS(JUDGE)};
 struct report *evaluate(const struct config *config, enum config_intent intent, bool deep,
                         const struct facts *facts)
 {
-    struct report *report = calloc(1, sizeof *report);
-    if (!report)
-        abort();
+    struct report *report = memory_new(sizeof *report);
     struct verdict verdict = {.config = config,
                               .facts = facts,
                               .public = intent != INTENT_PRIVATE,

@@ -21,7 +21,8 @@
 #include "doctor/room.h"
 
 /* Under this much the idle share means nothing: the kernel counts in ticks of up to 10 ms. */
-enum { IDLE_SAMPLE_MS = 100 };
+/* A host whose cores are all busy takes seconds to list its guests: that alone turns no row red. */
+enum { IDLE_SAMPLE_MS = 100, LIST_TIMEOUT_MS = 5000 };
 
 /* One full look under way. */
 struct full_look {
@@ -148,18 +149,17 @@ void examination_clear(struct examination *examination)
 static void count_again(const struct config *config, struct hypervisor *hypervisor, const char *node,
                         struct facts *facts)
 {
-    enum { TIMEOUT_MS = 1500 };
     struct error err = ERROR_INIT;
     struct capacity_facts *capacity = &facts->capacity;
     *capacity = (struct capacity_facts){.idle_permille = capacity->idle_permille};
-    if (hypervisor_vcpu_given(hypervisor, node, TIMEOUT_MS, &capacity->vcpu_given, &err) < 0) {
+    if (hypervisor_vcpu_given(hypervisor, node, LIST_TIMEOUT_MS, &capacity->vcpu_given, &err) < 0) {
         facts->runtime.answers = FACT_NO;
         PROBE_COPY(facts->runtime.error, err.text);
         hypervisor = NULL; /* it is not asked a second time */
     } else {
         capacity->given_known = FACT_YES;
     }
-    room_look(config, hypervisor, node, TIMEOUT_MS, capacity);
+    room_look(config, hypervisor, node, LIST_TIMEOUT_MS, capacity);
 }
 
 bool examine_moment(const struct config *config, struct hypervisor *hypervisor,

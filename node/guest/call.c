@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sync.h"
 #include "guest/connection.h"
 #include "guest/libvirt_error.h"
@@ -34,9 +35,7 @@ static struct call *call_of(const void *state)
 
 void *call_new(size_t size, void (*clear)(void *state))
 {
-    struct call *call = calloc(1, sizeof *call + size);
-    if (!call)
-        abort();
+    struct call *call = memory_new(sizeof *call + size);
     pthread_mutex_init(&call->mutex, NULL);
     sync_cond_init(&call->done);
     call->references = 1;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "guest/call.h"
 #include "guest/libvirt_error.h"
@@ -60,14 +61,13 @@ static int list_owned(virConnectPtr connection, void *state, struct error *err)
     int count = virConnectListAllDomains(connection, &domains, VIR_CONNECT_LIST_DOMAINS_ACTIVE);
     if (count < 0)
         return libvirt_error(ERROR_HYPERVISOR, err, "cannot list the running guests");
-    owned->list = calloc((size_t)count + 1, sizeof *owned->list);
+    owned->list = memory_array((size_t)count, sizeof *owned->list);
     for (int i = 0; i < count; i++) {
-        if (owned->list)
-            take_if_owned(owned, domains[i]);
+        take_if_owned(owned, domains[i]);
         virDomainFree(domains[i]);
     }
     free(domains);
-    return owned->list ? 0 : error_set(err, ERROR_INTERNAL, "cannot list the running guests: out of memory");
+    return 0;
 }
 
 int guest_list_owned(struct hypervisor *hypervisor, const char *node_id, int64_t timeout_ms,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "http/http_context.h"
 
@@ -51,9 +52,7 @@ static int get_leases(struct exchange *exchange, struct error *err)
     if (all && all[0] == 't')
         return answer_history(exchange, err);
     size_t max = leases_berths(http_context(exchange)->leases);
-    CLEANUP_FREE struct lease_document *found = calloc(max, sizeof *found);
-    if (!found)
-        return error_set(err, ERROR_INTERNAL, "cannot list the leases: out of memory");
+    CLEANUP_FREE struct lease_document *found = memory_array(max, sizeof *found);
     size_t count = leases_list(http_context(exchange)->leases, &exchange->grant, found, max);
     json_t *documents = json_array();
     for (size_t i = 0; i < count; i++)

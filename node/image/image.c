@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "config/image_name.h"
 #include "image/cache.h"
@@ -108,12 +109,8 @@ static int read_manifest(int folder, const char *resolved, const struct image_op
     CLEANUP_CLOSE int fd = open_file(folder, image->manifest_path, &image->manifest_identity, fault, err);
     if (fd < 0)
         return -1;
-    CLEANUP_FREE char *text = malloc(MANIFEST_MAX_BYTES + 1);
+    CLEANUP_FREE char *text = memory_new(MANIFEST_MAX_BYTES + 1);
     size_t size;
-    if (!text) {
-        error_set(err, ERROR_IMAGE, "cannot read %s: out of memory", image->manifest_path);
-        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
-    }
     if (read_start(fd, image->manifest_path, text, MANIFEST_MAX_BYTES + 1, &size, err) < 0)
         return set_fault(fault, IMAGE_FAULT_UNREADABLE);
     digest_buffer(text, size, image->manifest_sha256);
@@ -238,12 +235,7 @@ struct image *image_open(const struct image_options *options, enum image_fault *
     CLEANUP_CLOSE int folder = open_folder(options->image_dir, resolved, fault, err);
     if (folder < 0)
         return NULL;
-    CLEANUP_IMAGE struct image *image = calloc(1, sizeof *image);
-    if (!image) {
-        *fault = IMAGE_FAULT_UNREADABLE;
-        error_set(err, ERROR_IMAGE, "cannot open the image %s: out of memory", options->name);
-        return NULL;
-    }
+    CLEANUP_IMAGE struct image *image = memory_new(sizeof *image);
     if (read_manifest(folder, resolved, options, image, fault, err) < 0 ||
         check_offer(options, image, fault, err) < 0 || verify_files(folder, options, image, fault, err) < 0 ||
         image_recheck(image, err) < 0) {

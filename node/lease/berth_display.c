@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/sync.h"
 #include "guest/agent.h"
 #include "guest/helper.h"
@@ -182,9 +183,7 @@ static void leave_display(struct berth *berth, struct display *display)
 /* Puts a new session in the place of the lost one, which its users keep. With berth.mutex held. */
 static void replace_display(struct berth *berth, struct display *display)
 {
-    struct retired_display *retired = malloc(sizeof *retired);
-    if (!retired)
-        abort();
+    struct retired_display *retired = memory_new(sizeof *retired);
     *retired = (struct retired_display){berth->retired, berth->display, berth->users};
     berth->retired = retired;
     berth->display = display;

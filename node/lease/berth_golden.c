@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "guest/agent.h"
 #include "guest/helper.h"
@@ -135,10 +136,8 @@ int berth_restore(struct berth *berth, struct berth_desktop *desktop, struct err
 int leases_sweep_golden(struct leases *leases, struct error *err)
 {
     CLEANUP_FREE char *prefix = text_format("berth-%.8s-", leases->node_id);
-    CLEANUP_FREE const char **keep = calloc(leases->count + 1, sizeof *keep);
+    CLEANUP_FREE const char **keep = memory_array(leases->count, sizeof *keep);
     size_t count = 0;
-    if (!keep)
-        abort();
     for (size_t i = 0; i < leases->offered && leases->warm == WARM_DISK; i++)
         keep[count++] = leases->berths[i].name;
     return golden_sweep(leases->golden, prefix, keep, count, err);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "lease/berth.h"
 
 int leases_no_such(struct error *err)
@@ -76,9 +77,7 @@ int leases_history(struct leases *leases, const struct pairing_grant *grant, siz
     size_t found, used = 0;
     if (journal_history(&leases->journal, &records, &found, err) < 0)
         return -1;
-    struct lease_document *documents = calloc(found + 1, sizeof *documents);
-    if (!documents)
-        abort();
+    struct lease_document *documents = memory_array(found + 1, sizeof *documents);
     for (size_t i = 0; i < found && used < max; i++)
         if (pairing_grant_reaches(grant, records[i].owner))
             describe_record(&records[i], &documents[used++]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/sync.h"
 
 struct job {
@@ -36,9 +37,7 @@ void jobs_start(struct berth *berth, const char *id, const char *name,
 {
     struct error err = ERROR_INIT;
     pthread_t thread;
-    struct job *job = malloc(sizeof *job);
-    if (!job)
-        abort();
+    struct job *job = memory_new(sizeof *job);
     *job = (struct job){berth, work, ""};
     memcpy(job->id, id, sizeof job->id);
     pthread_mutex_lock(&berth->leases->mutex);

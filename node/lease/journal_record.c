@@ -5,6 +5,7 @@
 
 #include "base/document.h"
 #include "base/member.h"
+#include "base/memory.h"
 
 #define SCHEMA     "berthos.lease/1"
 #define AT(member) MEMBER_AT(struct journal_record, member)
@@ -60,9 +61,7 @@ int journal_decode(const json_t *document, struct journal_record *record, struct
 
 void journal_append(struct journal_record **list, size_t *count, const struct journal_record *record)
 {
-    struct journal_record *larger = realloc(*list, (*count + 1) * sizeof *larger);
-    if (!larger)
-        abort();
+    struct journal_record *larger = memory_resize(*list, (*count + 1), sizeof *larger);
     *list = larger;
     larger[(*count)++] = *record;
 }

@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/sync.h"
 #include "base/text.h"
 #include "doctor/room.h"
@@ -62,9 +63,7 @@ static int open_berths(struct leases *leases, struct error *err)
         return -1;
     leases->offered = (size_t)config->berths;
     leases->count = count_berths(leases);
-    leases->berths = calloc(leases->count, sizeof *leases->berths);
-    if (!leases->berths)
-        return error_set(err, ERROR_INTERNAL, "cannot make %zu berths: out of memory", leases->count);
+    leases->berths = memory_array(leases->count, sizeof *leases->berths);
     for (size_t i = 0; i < leases->count; i++) {
         struct berth *berth = &leases->berths[i];
         berth->leases = leases;
@@ -89,11 +88,7 @@ static int open_berths(struct leases *leases, struct error *err)
 struct leases *leases_open(const struct leases_options *options, struct error *err)
 {
     char why[WARM_WHY_SIZE];
-    struct leases *leases = malloc(sizeof *leases);
-    if (!leases) {
-        error_set(err, ERROR_INTERNAL, "cannot open the leases: out of memory");
-        return NULL;
-    }
+    struct leases *leases = memory_new(sizeof *leases);
     *leases = (struct leases){
         .config = options->config,
         .node_id = options->node_id,

@@ -12,6 +12,7 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -147,11 +148,7 @@ static void set_aside(struct pairing *pairing, const char *why)
 struct pairing *pairing_open(const char *home, struct error *err)
 {
     struct error reason = ERROR_INIT;
-    struct pairing *pairing = calloc(1, sizeof *pairing);
-    if (!pairing) {
-        error_set(err, ERROR_INTERNAL, "cannot load the pairings: out of memory");
-        return NULL;
-    }
+    struct pairing *pairing = memory_new(sizeof *pairing);
     pairing->path = file_join(home, "pairings.json");
     pthread_mutex_init(&pairing->mutex, NULL);
     pairing->tries = bucket_full(TRIES_MAX, TRY_REFILL_MS);
@@ -203,10 +200,7 @@ static int append_entry(struct pairing *pairing, const struct pairing_entry *ent
     if (pairing->count >= PAIRINGS_MAX)
         return error_set(err, ERROR_INTERNAL, "there are %d pairings already; remove old ones from %s",
                          PAIRINGS_MAX, pairing->path);
-    struct pairing_entry *larger = realloc(pairing->entries, (pairing->count + 1) * sizeof *larger);
-    if (!larger)
-        return error_set(err, ERROR_INTERNAL, "cannot keep the pairing: out of memory");
-    pairing->entries = larger;
+    pairing->entries = memory_resize(pairing->entries, pairing->count + 1, sizeof *pairing->entries);
     pairing->entries[pairing->count++] = *entry;
     if (save_file(pairing, err) == 0)
         return 0;
@@ -259,9 +253,7 @@ bool pairing_check(struct pairing *pairing, const char *token, struct pairing_gr
 size_t pairing_list(struct pairing *pairing, struct pairing_entry **entries)
 {
     LOCK_SCOPE(&pairing->mutex);
-    struct pairing_entry *copy = calloc(pairing->count + 1, sizeof *copy);
-    if (!copy)
-        abort();
+    struct pairing_entry *copy = memory_array(pairing->count, sizeof *copy);
     if (pairing->count > 0)
         memcpy(copy, pairing->entries, pairing->count * sizeof *copy);
     *entries = copy;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/document.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 #define COUNT(array)       (sizeof(array) / sizeof((array)[0]))
@@ -225,9 +226,7 @@ static int decode_keys(const struct member *field, const json_t *value, struct a
         good = json_is_string(json_array_get(value, i));
     if (!good)
         return member_refuse(field, err);
-    action->keys = calloc(count, sizeof *action->keys);
-    if (!action->keys)
-        abort();
+    action->keys = memory_array(count, sizeof *action->keys);
     action->key_count = count;
     for (size_t i = 0; i < count; i++) {
         const json_t *item = json_is_string(value) ? value : json_array_get(value, i);
@@ -260,9 +259,7 @@ static int decode_path(const struct member *field, const json_t *value, struct a
     size_t count = json_array_size(value);
     bool good = count >= (size_t)field->min && count <= (size_t)field->max;
     if (good) {
-        action->path = calloc(count, sizeof *action->path);
-        if (!action->path)
-            abort();
+        action->path = memory_array(count, sizeof *action->path);
         action->path_count = count;
     }
     for (size_t i = 0; good && i < count; i++) {

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/text.h"
 
 enum { DEPTH_MAX = 8, FILES_MAX = 1024, FILE_MAX_BYTES = 8 << 20 };
@@ -70,9 +71,8 @@ static void find_files(struct assets *assets, const char *below, int depth)
 
 struct assets *assets_open(const char *folder)
 {
-    struct assets *assets = calloc(1, sizeof *assets);
-    if (!assets || !(assets->list = calloc(FILES_MAX, sizeof *assets->list)))
-        abort();
+    struct assets *assets = memory_new(sizeof *assets);
+    assets->list = memory_array(FILES_MAX, sizeof *assets->list);
     assets->folder = text_copy(folder);
     find_files(assets, "", 0);
     if (assets->count == 0)

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sync.h"
 #include "view/view_options.h"
 
@@ -19,9 +20,7 @@ struct audience {
 
 struct audience *audience_new(void)
 {
-    struct audience *audience = calloc(1, sizeof *audience);
-    if (!audience)
-        abort();
+    struct audience *audience = memory_new(sizeof *audience);
     pthread_mutex_init(&audience->mutex, NULL);
     sync_cond_init(&audience->left);
     return audience;

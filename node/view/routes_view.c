@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "view/handshake.h"
 #include "view/view_inside.h"
@@ -114,9 +115,7 @@ static bool identify_caller(const struct exchange *exchange, unsigned takes, str
 
 int routes_authorize(struct exchange *exchange, const struct route *route, struct error *err)
 {
-    struct caller *caller = calloc(1, sizeof *caller);
-    if (!caller)
-        return error_set(err, ERROR_INTERNAL, "cannot answer: out of memory");
+    struct caller *caller = memory_new(sizeof *caller);
     exchange->session = caller;
     struct view *view = view_of(exchange);
     pthread_mutex_lock(&view->mutex);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
 
@@ -25,9 +26,7 @@ struct tickets {
 
 struct tickets *tickets_new(void)
 {
-    struct tickets *tickets = calloc(1, sizeof *tickets);
-    if (!tickets)
-        abort();
+    struct tickets *tickets = memory_new(sizeof *tickets);
     pthread_mutex_init(&tickets->mutex, NULL);
     return tickets;
 }

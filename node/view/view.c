@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "base/sync.h"
 #include "base/text.h"
 #include "view/routes_view.h"
@@ -27,11 +28,7 @@ static void free_view(struct view *view)
 struct view *view_open(const struct view_options *options, struct error *err)
 {
     static const struct route *const tables[] = {routes_view, NULL};
-    struct view *view = calloc(1, sizeof *view);
-    if (!view) {
-        error_set(err, ERROR_INTERNAL, "cannot open the guest view: out of memory");
-        return NULL;
-    }
+    struct view *view = memory_new(sizeof *view);
     view->options = *options;
     pthread_mutex_init(&view->mutex, NULL);
     sync_cond_init(&view->answered);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/sync.h"
 
 struct watched {
@@ -52,9 +53,7 @@ static void *wait_for_peers(void *argument)
 
 struct peer_watch *peer_watch_start(struct error *err)
 {
-    struct peer_watch *watch = calloc(1, sizeof *watch);
-    if (!watch)
-        abort();
+    struct peer_watch *watch = memory_new(sizeof *watch);
     pthread_mutex_init(&watch->mutex, NULL);
     watch->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     watch->stop_fd = eventfd(0, EFD_CLOEXEC);
@@ -83,9 +82,7 @@ void peer_watch_stop(struct peer_watch *watch)
 
 void peer_watch_add(struct peer_watch *watch, int socket, struct cancel *cancel)
 {
-    struct watched *entry = malloc(sizeof *entry);
-    if (!entry)
-        abort();
+    struct watched *entry = memory_new(sizeof *entry);
     pthread_mutex_lock(&watch->mutex);
     *entry = (struct watched){socket, cancel, watch->list};
     watch->list = entry;

@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "web/exchange.h"
 #include "web/guard.h"
@@ -297,11 +298,7 @@ struct web_server *web_server_start(const struct web_options *options, struct er
     struct sockaddr_storage address = {0};
     if (resolve_address(options->bind, options->port, &address, err) < 0)
         return NULL;
-    struct web_server *server = calloc(1, sizeof *server);
-    if (!server) {
-        error_set(err, ERROR_INTERNAL, "cannot start an HTTP server: out of memory");
-        return NULL;
-    }
+    struct web_server *server = memory_new(sizeof *server);
     server->options = *options;
     server->watch = peer_watch_start(err);
     if (!server->watch) {

@@ -71,7 +71,6 @@ static const char *known_id(const struct full_look *look)
 
 static void measure_capacity(struct full_look *look)
 {
-    enum { LIST_TIMEOUT_MS = 3000 };
     struct capacity_facts *facts = &look->result->facts.capacity;
     bool answers = look->result->facts.runtime.answers == FACT_YES;
     room_look(look->options->config, answers ? look->options->hypervisor : NULL, known_id(look),

@@ -17,13 +17,8 @@ static char *path_of_archive(const char *folder)
     return file_join(folder, "archive.jsonl");
 }
 
-/*
- * Calls visit() for each line that holds `needle` until it returns true. A line that cannot be understood is
- * passed over: the others are receipts all the same.
- */
-static int visit_lines(const char *folder, const char *needle,
-                       bool (*visit)(void *context, const struct journal_record *record), void *context,
-                       struct error *err)
+int archive_list(const char *folder, const char *id, struct journal_record **records, size_t *count,
+                 struct error *err)
 {
     CLEANUP_FREE char *path = path_of_archive(folder);
     CLEANUP_FCLOSE FILE *file = fopen(path, "re");
@@ -37,55 +32,15 @@ static int visit_lines(const char *folder, const char *needle,
     while ((length = getline(&line, &room, file)) > 0) {
         struct journal_record record;
         struct error reason = ERROR_INIT;
-        if (needle && !strstr(line, needle))
+        if (id && !strstr(line, id))
             continue;
         CLEANUP_JSON json_t *document = document_parse(line, (size_t)length, &reason);
         if (!document || journal_decode(document, &record, &reason) < 0)
             log_warning("lease", "a line of %s is passed over: %s", path, reason.text);
-        else if (visit(context, &record))
-            return 0;
+        else if (!id || strcmp(record.id, id) == 0)
+            journal_append(records, count, &record);
     }
     return 0;
-}
-
-struct archive_search {
-    const char *id;
-    struct journal_record *record;
-    bool found;
-};
-
-static bool is_wanted(void *context, const struct journal_record *record)
-{
-    struct archive_search *search = context;
-    search->found = strcmp(record->id, search->id) == 0;
-    if (search->found)
-        *search->record = *record;
-    return search->found;
-}
-
-int archive_find(const char *folder, const char *id, struct journal_record *record, struct error *err)
-{
-    struct archive_search search = {.id = id, .record = record};
-    if (visit_lines(folder, id, is_wanted, &search, err) < 0)
-        return -1;
-    return search.found ? 0 : error_set(err, ERROR_NOT_FOUND, "there is no lease of this id");
-}
-
-struct archive_found {
-    struct journal_record **records;
-    size_t *count;
-};
-
-static bool add_found(void *context, const struct journal_record *record)
-{
-    struct archive_found *found = context;
-    journal_append(found->records, found->count, record);
-    return false;
-}
-
-int archive_list(const char *folder, struct journal_record **records, size_t *count, struct error *err)
-{
-    return visit_lines(folder, NULL, add_found, &(struct archive_found){records, count}, err);
 }
 
 int archive_add(const char *folder, const struct journal_record *records, size_t count, struct error *err)

@@ -12,10 +12,11 @@
 /* Adds records; one that is there already is not added again. The file is replaced atomically. */
 int archive_add(const char *folder, const struct journal_record *records, size_t count, struct error *err);
 
-/* ERROR_NOT_FOUND when it is not there. */
-int archive_find(const char *folder, const char *id, struct journal_record *record, struct error *err);
-
-/* Appends all of them to a list made with malloc() (or NULL). */
-int archive_list(const char *folder, struct journal_record **records, size_t *count, struct error *err);
+/*
+ * Appends the records of this id (NULL: all) to a list made with malloc(), or NULL. A line that cannot be
+ * understood is passed over: the others are receipts all the same.
+ */
+int archive_list(const char *folder, const char *id, struct journal_record **records, size_t *count,
+                 struct error *err);
 
 #endif

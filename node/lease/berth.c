@@ -75,6 +75,12 @@ enum berth_state berth_state_now(struct berth *berth)
     return berth->state;
 }
 
+bool berth_is_taken(const struct berth *berth)
+{
+    return (berth->state == BERTH_PREPARING && !berth->for_nobody) || berth->state == BERTH_LEASED ||
+           berth->state == BERTH_ENDING;
+}
+
 bool berth_spare_is_saved(const struct berth *berth)
 {
     return berth->spare.how && strcmp(berth->spare.how, "disk") == 0;

@@ -109,6 +109,9 @@ void berth_put_back(struct berth *berth);
 /* The state as of now. Without the lock. */
 enum berth_state berth_state_now(struct berth *berth);
 
+/* Whether it is for a lease: in the making, live or ending. With berth.mutex held. */
+bool berth_is_taken(const struct berth *berth);
+
 /* Whether its spare is one that has no domain: it is saved on the disk. */
 bool berth_spare_is_saved(const struct berth *berth);
 

@@ -142,14 +142,6 @@ struct retired_display {
     int users;
 };
 
-/* Makes the caller a user: what it gets stays open until leave_display(). With berth.mutex held, while
- * leased. *Borrowed*. */
-static struct display *enter_display(struct berth *berth)
-{
-    berth->users++;
-    return berth->display;
-}
-
 /* Takes a user away; returns the display when it is to be closed now. With berth.mutex held. *Owned*. */
 static struct display *take_leave(struct berth *berth, const struct display *display)
 {
@@ -246,7 +238,8 @@ static int reopen_display(struct berth *berth, struct display **display, struct 
     struct display *done = NULL;
     if (opened == 0) {
         done = take_leave(berth, *display);
-        *display = enter_display(berth);
+        berth->users++;
+        *display = berth->display;
     }
     pthread_mutex_unlock(&berth->mutex);
     if (done)
@@ -262,8 +255,10 @@ static struct berth *use_display(struct leases *leases, const char *id, const st
 {
     struct berth *berth = leases_lock(leases, id, grant);
     bool usable = berth && berth->state == BERTH_LEASED;
-    if (usable)
-        *display = enter_display(berth);
+    if (usable) {
+        berth->users++;
+        *display = berth->display;
+    }
     if (berth)
         pthread_mutex_unlock(&berth->mutex);
     if (!usable) {

@@ -16,9 +16,8 @@ struct berth *leases_lock(struct leases *leases, const char *id, const struct pa
     for (size_t i = 0; i < leases->count; i++) {
         struct berth *berth = &leases->berths[i];
         pthread_mutex_lock(&berth->mutex);
-        if ((berth->state == BERTH_PREPARING || berth->state == BERTH_LEASED ||
-             berth->state == BERTH_ENDING) &&
-            strcmp(berth->record.id, id) == 0 && pairing_grant_reaches(grant, berth->record.owner))
+        if (berth_is_taken(berth) && strcmp(berth->record.id, id) == 0 &&
+            pairing_grant_reaches(grant, berth->record.owner))
             return berth;
         pthread_mutex_unlock(&berth->mutex);
     }

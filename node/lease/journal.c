@@ -41,6 +41,19 @@ int journal_write(const struct journal *journal, const struct journal_record *re
     return 0;
 }
 
+static int read_archived(const struct journal *journal, const char *id, struct journal_record *record,
+                         struct error *err)
+{
+    CLEANUP_FREE struct journal_record *found = NULL;
+    size_t count = 0;
+    if (archive_list(journal->folder, id, &found, &count, err) < 0)
+        return -1;
+    if (count == 0)
+        return error_set(err, ERROR_NOT_FOUND, "there is no lease of this id");
+    *record = found[0];
+    return 0;
+}
+
 int journal_read(const struct journal *journal, const char *id, struct journal_record *record,
                  struct error *err)
 {
@@ -49,7 +62,7 @@ int journal_read(const struct journal *journal, const char *id, struct journal_r
     CLEANUP_FREE char *path = path_of(journal, id);
     CLEANUP_JSON json_t *document = document_read(path, DOCUMENT_MAX, err);
     if (!document && err->code == ERROR_NOT_FOUND)
-        return archive_find(journal->folder, id, record, err);
+        return read_archived(journal, id, record, err);
     if (!document || journal_decode(document, record, err) < 0 || strcmp(record->id, id) != 0) {
         error_recode(err, ERROR_INTERNAL);
         return error_prefix(err, "the journal's document %s cannot be understood", path);
@@ -123,7 +136,7 @@ int journal_history(const struct journal *journal, struct journal_record **recor
 {
     CLEANUP_FREE struct journal_record *found = NULL;
     size_t used = 0;
-    if (archive_list(journal->folder, &found, &used, err) < 0)
+    if (archive_list(journal->folder, NULL, &found, &used, err) < 0)
         return -1;
     /* a crash may have come between the archive and the document's end */
     for (size_t i = 0; i < used;) {

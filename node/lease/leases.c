@@ -20,12 +20,29 @@
 
 /* --- opening and closing --------------------------------------------------------------------------- */
 
-static void on_guest_gone(void *context, const char *uuid)
+/* The berth of a domain, or NULL. */
+static struct berth *find_by_uuid(struct leases *leases, const char *uuid)
 {
-    struct leases *leases = context;
     for (size_t i = 0; i < leases->count; i++)
         if (strcmp(leases->berths[i].guest.uuid, uuid) == 0)
-            jobs_wake_keeper(leases);
+            return &leases->berths[i];
+    return NULL;
+}
+
+static void on_guest_gone(void *context, const char *uuid)
+{
+    if (find_by_uuid(context, uuid))
+        jobs_wake_keeper(context);
+}
+
+static void on_guest_paused(void *context, const char *uuid, int run, const char *why)
+{
+    struct berth *berth = find_by_uuid(context, uuid);
+    if (!berth)
+        return;
+    int now = berth_guest_now(berth).run;
+    if (now == GUEST_ANY_RUN || now == run)
+        berth_set_paused(berth, why);
 }
 
 /* As many as are offered, and more while leases of a time with more of them go on. */
@@ -41,16 +58,6 @@ static size_t count_berths(struct leases *leases)
             (size_t)records[i].berth >= count)
             count = (size_t)records[i].berth + 1;
     return count;
-}
-
-static void on_guest_paused(void *context, const char *uuid, int run, const char *why)
-{
-    struct leases *leases = context;
-    for (size_t i = 0; i < leases->count; i++) {
-        struct guest guest = berth_guest_now(&leases->berths[i]);
-        if (strcmp(guest.uuid, uuid) == 0 && (guest.run == GUEST_ANY_RUN || guest.run == run))
-            berth_set_paused(&leases->berths[i], why);
-    }
 }
 
 static int open_berths(struct leases *leases, struct error *err)
@@ -194,23 +201,14 @@ int leases_park(struct leases *leases, struct error *err)
     return 0;
 }
 
-/* With leases.mutex held. */
-static bool any_busy(struct leases *leases)
-{
-    for (size_t i = 0; i < leases->count; i++) {
-        LOCK_SCOPE(&leases->berths[i].mutex);
-        enum berth_state state = leases->berths[i].state;
-        if ((state == BERTH_PREPARING && !leases->berths[i].for_nobody) || state == BERTH_LEASED ||
-            state == BERTH_ENDING)
-            return true;
-    }
-    return false;
-}
-
 int leases_unpark(struct leases *leases, struct error *err)
 {
     pthread_mutex_lock(&leases->mutex);
-    bool busy = any_busy(leases);
+    bool busy = false;
+    for (size_t i = 0; i < leases->count; i++) {
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        busy |= berth_is_taken(&leases->berths[i]);
+    }
     leases->parked = busy && leases->parked;
     pthread_mutex_unlock(&leases->mutex);
     if (busy)
@@ -267,6 +265,6 @@ void leases_status(struct leases *leases, size_t n, struct berth_status *status)
     status->live = berth->state == BERTH_LEASED;
     if (status->live)
         describe_trouble(berth, status->reason, sizeof status->reason);
-    if (berth->state == BERTH_PREPARING || berth->state == BERTH_LEASED || berth->state == BERTH_ENDING)
+    if (berth_is_taken(berth))
         memcpy(status->lease_id, berth->record.id, sizeof status->lease_id);
 }

@@ -4,7 +4,7 @@
 # folder the order is that of its CMakeLists.txt: order.py.
 # Usage: floors.sh SOURCE_DIR [FOLDER...]    the insides of these, as "lease" or "cli" (default: the list)
 set -eu
-conforms="base protocol config image guest doctor pairing display web view http cli"
+conforms="base protocol config image guest doctor pairing display web view lease http cli"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 shift

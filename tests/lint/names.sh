@@ -4,7 +4,7 @@
 # have one basename (x.c and x.h are one).
 # Usage: names.sh SOURCE_DIR [FOLDER...]    as "lease", "view" or "cli/mcp": what stands in these (default: the list)
 set -eu
-conforms="base protocol config image guest doctor pairing display web view http node cli cli/mcp"
+conforms="base protocol config image guest doctor pairing display web view lease http node cli cli/mcp"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
 shift

@@ -24,7 +24,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-enum { CHILD_TIMEOUT_MS = 1000, LOOP_TURNS = 10000, ROUNDS = 5 };
+enum { CHILD_TIMEOUT_MS = 5000, LOOP_TURNS = 10000, ROUNDS = 5 };
 
 /* What the child says: how far it came, and errno there. */
 enum step {

@@ -299,7 +299,7 @@ static void measure_device(const char *device, const struct stat *info, const st
     bool become_it = user->known && geteuid() == 0;
     bool is_us = user->known && user->uid == geteuid();
     if (!ask_child(device, become_it ? user : NULL, &answer)) {
-        PROBE_COPY(facts->error, "the probe's process said nothing within a second");
+        PROBE_COPY(facts->error, "the probe's process said nothing within five seconds");
         return;
     }
     if (!user->known)

@@ -1,7 +1,6 @@
 #include "mcp/act.h"
 
 #include "base/document.h"
-#include "base/text.h"
 #include "mcp/arguments.h"
 
 const struct mcp_member mcp_act_result[] = {
@@ -21,98 +20,72 @@ const struct mcp_member mcp_act_result[] = {
 /* What the node says that it did, in pixels of the picture that the caller goes by. */
 static json_t *summarize_answer(const json_t *answer, const struct mcp_scale *scale)
 {
+    static const char *const kept[] = {"done", "settled_ms"};
     json_t *document = json_object(), *value;
-    if ((value = json_object_get(answer, "done")))
-        json_object_set(document, "done", value);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        if ((value = json_object_get(answer, kept[i])))
+            json_object_set(document, kept[i], value);
     const json_t *frame = json_object_get(answer, "frame");
     json_object_set_new(document, "frame",
                         mcp_picture_size((int32_t)json_integer_value(json_object_get(frame, "width")),
                                          (int32_t)json_integer_value(json_object_get(frame, "height"))));
+    struct mcp_box box;
     if ((value = json_object_get(answer, "changed"))) {
-        int numbers[4];
-        struct mcp_box box;
-        if (json_unpack(value, "[i, i, i, i]", &numbers[0], &numbers[1], &numbers[2], &numbers[3]) == 0) {
-            box = (struct mcp_box){numbers[0], numbers[1], numbers[2], numbers[3]};
-            if (scale->picture_width)
-                box = mcp_scale_box_to_picture(scale, box);
-            json_object_set_new(document, "changed",
-                                json_pack("[i, i, i, i]", box.x, box.y, box.width, box.height));
-        } else {
-            json_object_set_new(document, "changed", json_null());
-        }
+        bool known = json_unpack(value, "[i, i, i, i]", &box.x, &box.y, &box.width, &box.height) == 0;
+        if (known && scale->picture_width)
+            box = mcp_scale_box_to_picture(scale, box);
+        json_object_set_new(document, "changed", known ? mcp_arguments_box(box) : json_null());
     }
-    if ((value = json_object_get(answer, "settled_ms")))
-        json_object_set(document, "settled_ms", value);
-    if (json_object_get(answer, "x") && json_object_get(answer, "y")) {
-        int32_t x = (int32_t)json_integer_value(json_object_get(answer, "x"));
-        int32_t y = (int32_t)json_integer_value(json_object_get(answer, "y"));
+    const json_t *x = json_object_get(answer, "x"), *y = json_object_get(answer, "y");
+    if (x && y) {
+        int32_t at_x = (int32_t)json_integer_value(x), at_y = (int32_t)json_integer_value(y);
         if (scale->picture_width)
-            mcp_scale_to_picture(scale, &x, &y);
-        json_object_set_new(document, "x", json_integer(x));
-        json_object_set_new(document, "y", json_integer(y));
+            mcp_scale_to_picture(scale, &at_x, &at_y);
+        json_object_set_new(document, "x", json_integer(at_x));
+        json_object_set_new(document, "y", json_integer(at_y));
     }
     return document;
 }
 
-/* Sends actions (a reference that is taken over) and looks afterwards where that was asked for. */
-static int send_actions(const struct mcp_call_context *context, json_t *actions,
-                        const struct mcp_asked *asked, struct mcp_done *done, struct mcp_fault *fault)
+int mcp_act_perform(const struct mcp_call_context *context, const json_t *arguments, struct mcp_done *done,
+                    struct mcp_fault *fault)
 {
-    CLEANUP_JSON json_t *body = json_pack("{s:o}", "actions", actions);
-    *context->duration_ms = asked->duration_ms;
+    struct error err = ERROR_INIT;
+    struct mcp_asked asked;
+    struct mcp_scale shown = mcp_node_scale(context->node);
+    const struct action_op *op = context->tool->op; /* NULL for a batch */
+    json_t *actions = op ? mcp_arguments_action(op, arguments, &shown, &asked, &err)
+                         : mcp_arguments_batch(arguments, &shown, &asked, &err);
+    if (!actions)
+        return mcp_fault_arguments(fault, &err);
+    CLEANUP_JSON json_t *body = json_pack(op ? "{s:[o]}" : "{s:o}", "actions", actions);
+    *context->duration_ms = asked.duration_ms;
     CLEANUP_FREE char *lease = mcp_node_lease(context->node, context->stop, fault);
     if (!lease)
         return -1;
-    if (asked->scale.frame_width)
+    if (asked.scale.frame_width)
         json_object_set_new(body, "frame",
-                            mcp_picture_size(asked->scale.frame_width, asked->scale.frame_height));
-    if (asked->screenshot)
-        json_object_set_new(body, "screenshot", mcp_picture_wish(&asked->scale));
-    CLEANUP_FREE char *path = text_format("/v1/leases/%s/actions", lease);
+                            mcp_picture_size(asked.scale.frame_width, asked.scale.frame_height));
+    if (asked.screenshot)
+        json_object_set_new(body, "screenshot", mcp_picture_wish(&asked.scale));
     /* Long texts, holds and waits take their time; the node bounds each. */
     struct client_request request = {.method = "POST",
-                                     .path = path,
                                      .body = body,
                                      .timeout_ms = CLIENT_NO_TIMEOUT,
                                      .max_bytes = MCP_ANSWER_MAX_BYTES,
                                      .tick = context->tick,
                                      .tick_context = context->tick_context};
-    CLEANUP_JSON json_t *answer = mcp_node_ask_json(context->node, context->stop, &request, fault);
-    if (!answer) {
-        mcp_node_check_lease(context->node, context->stop, lease, fault);
+    CLEANUP_JSON json_t *answer =
+        mcp_node_ask_lease(context->node, context->stop, lease, "/actions", &request, fault);
+    if (!answer)
         return -1;
-    }
-    done->document = summarize_answer(answer, &asked->scale);
-    if (!asked->screenshot)
+    done->document = summarize_answer(answer, &asked.scale);
+    if (!asked.screenshot)
         return 0;
     if (mcp_picture_of_answer(context->node, context->stop, lease, answer, &done->picture, fault) < 0)
         return -1;
     json_object_set_new(done->document, "picture", mcp_picture_describe(&done->picture));
     return 0;
-}
-
-int mcp_act_op(const struct mcp_call_context *context, const json_t *arguments, struct mcp_done *done,
-               struct mcp_fault *fault)
-{
-    struct error err = ERROR_INIT;
-    struct mcp_asked asked;
-    struct mcp_scale shown = mcp_node_scale(context->node);
-    json_t *action = mcp_arguments_action(context->tool->op, arguments, &shown, &asked, &err);
-    if (!action)
-        return mcp_fault_arguments(fault, &err);
-    return send_actions(context, json_pack("[o]", action), &asked, done, fault);
-}
-
-static int perform_batch(const struct mcp_call_context *context, const json_t *arguments,
-                         struct mcp_done *done, struct mcp_fault *fault)
-{
-    struct error err = ERROR_INIT;
-    struct mcp_asked asked;
-    struct mcp_scale shown = mcp_node_scale(context->node);
-    json_t *actions = mcp_arguments_batch(arguments, &shown, &asked, &err);
-    if (!actions)
-        return mcp_fault_arguments(fault, &err);
-    return send_actions(context, actions, &asked, done, fault);
 }
 
 static const struct member batch_fields[] = {
@@ -134,7 +107,7 @@ const struct mcp_tool mcp_tool_batch = {
     .screenshot = true,
     .frame = true,
     .result = mcp_act_result,
-    .perform = perform_batch,
+    .perform = mcp_act_perform,
     .lane = MCP_LANE_ACT,
     .effects = EFFECT_DESTROYS,
 };

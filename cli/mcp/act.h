@@ -4,8 +4,8 @@
 
 #include "mcp/tool.h"
 
-/* Does the op of the call's tool. */
-mcp_perform mcp_act_op;
+/* Does the op of the call's tool, or its batch of them. */
+mcp_perform mcp_act_perform;
 
 /* What actions answer. */
 extern const struct mcp_member mcp_act_result[];

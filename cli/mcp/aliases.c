@@ -15,7 +15,7 @@ json_t *mcp_aliases_whole(json_t *value)
         trunc(json_real_value(value)) == json_real_value(value))
         return json_integer((json_int_t)json_real_value(value));
     if (!json_is_array(value))
-        return json_incref(value);
+        return json_copy(value);
     json_t *array = json_array();
     for (size_t i = 0; i < json_array_size(value); i++)
         json_array_append_new(array, mcp_aliases_whole(json_array_get(value, i)));
@@ -132,18 +132,11 @@ static int read_duration(const struct action_op *op, json_t *action, struct erro
 
 static const char *name_modifier(const char *name, size_t length)
 {
-    switch (keys_modifier(name, length)) {
-    case MODIFIER_SHIFT:
-        return "shift";
-    case MODIFIER_CTRL:
-        return "ctrl";
-    case MODIFIER_ALT:
-        return "alt";
-    case MODIFIER_SUPER:
-        return "super";
-    default:
-        return NULL;
-    }
+    static const char *const names[] = {[MODIFIER_SHIFT] = "shift",
+                                        [MODIFIER_CTRL] = "ctrl",
+                                        [MODIFIER_ALT] = "alt",
+                                        [MODIFIER_SUPER] = "super"};
+    return names[keys_modifier(name, length)];
 }
 
 /* Adds the names joined by + to the list; false where one is no modifier. */

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "protocol/action.h"
 
-/* 640.0 is 640: some clients know only one kind of number. A new reference, or the value's own. */
+/* 640.0 is 640: some clients know only one kind of number. A new reference, to a copy. */
 json_t *mcp_aliases_whole(json_t *value);
 
 /* region as {"x": .., "y": .., "width": .., "height": ..} becomes an array. */

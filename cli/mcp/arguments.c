@@ -46,40 +46,37 @@ static int read_asked(const json_t *arguments, const struct mcp_scale *last, str
     return read_frame(arguments, last, &asked->scale, err);
 }
 
-static int check_point(const struct mcp_scale *scale, int64_t x, int64_t y, struct error *err)
+/* A point of the picture becomes that of the screen, in place; what is none is left to the node. */
+static int map_point(const struct mcp_scale *scale, json_t *x, json_t *y, struct error *err)
 {
-    if (x >= 0 && y >= 0 && x < scale->picture_width && y < scale->picture_height)
+    if (!json_is_integer(x) || !json_is_integer(y))
         return 0;
-    return error_set(err, ERROR_BAD_REQUEST,
-                     "the point %" PRId64 ",%" PRId64
-                     " is outside the screenshot, which is %dx%d: x is 0 to %d, y 0 "
-                     "to %d",
-                     x, y, scale->picture_width, scale->picture_height, scale->picture_width - 1,
-                     scale->picture_height - 1);
-}
-
-/* Two whole numbers of the picture; gives new references to those of the screen. */
-static int map_point(const struct mcp_scale *scale, json_t **x, json_t **y, struct error *err)
-{
-    if (check_point(scale, json_integer_value(*x), json_integer_value(*y), err) < 0)
-        return -1;
-    int32_t at_x = (int32_t)json_integer_value(*x), at_y = (int32_t)json_integer_value(*y);
+    int64_t given_x = json_integer_value(x), given_y = json_integer_value(y);
+    int32_t at_x = (int32_t)given_x, at_y = (int32_t)given_y;
+    if (given_x < 0 || given_y < 0 || given_x >= scale->picture_width || given_y >= scale->picture_height)
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "the point %" PRId64 ",%" PRId64
+                         " is outside the screenshot, which is %dx%d: x is 0 to %d, y 0 to %d",
+                         given_x, given_y, scale->picture_width, scale->picture_height,
+                         scale->picture_width - 1, scale->picture_height - 1);
     mcp_scale_to_screen(scale, &at_x, &at_y);
-    *x = json_integer(at_x);
-    *y = json_integer(at_y);
+    json_integer_set(x, at_x);
+    json_integer_set(y, at_y);
     return 0;
 }
 
-static int check_box(const struct mcp_scale *scale, struct mcp_box box, struct error *err)
+/* The same for a box. */
+static int map_box(const struct mcp_scale *scale, struct mcp_box *box, struct error *err)
 {
-    if ((int64_t)box.x + box.width <= scale->picture_width &&
-        (int64_t)box.y + box.height <= scale->picture_height)
-        return 0;
-    return error_set(
-        err, ERROR_BAD_REQUEST,
-        "the region [%d, %d, %d, %d] goes beyond the screenshot, which is %dx%d; it is [x, y, width, "
-        "height], not two corners",
-        box.x, box.y, box.width, box.height, scale->picture_width, scale->picture_height);
+    if ((int64_t)box->x + box->width > scale->picture_width ||
+        (int64_t)box->y + box->height > scale->picture_height)
+        return error_set(
+            err, ERROR_BAD_REQUEST,
+            "the region [%d, %d, %d, %d] goes beyond the screenshot, which is %dx%d; it is [x, y, width, "
+            "height], not two corners",
+            box->x, box->y, box->width, box->height, scale->picture_width, scale->picture_height);
+    *box = mcp_scale_box_to_screen(scale, *box);
+    return 0;
 }
 
 /* [x, y, width, height] of whole numbers, width and height at least 1. */
@@ -98,42 +95,32 @@ static bool read_box(const json_t *numbers, struct mcp_box *box)
     return true;
 }
 
-static int map_region(const struct mcp_scale *scale, json_t *action, struct error *err)
+json_t *mcp_arguments_box(struct mcp_box box)
 {
-    struct mcp_box box;
-    if (!read_box(json_object_get(action, "region"), &box))
-        return 0;
-    if (check_box(scale, box, err) < 0)
-        return -1;
-    box = mcp_scale_box_to_screen(scale, box);
-    json_object_set_new(action, "region", json_pack("[i, i, i, i]", box.x, box.y, box.width, box.height));
-    return 0;
+    return json_pack("[i, i, i, i]", box.x, box.y, box.width, box.height);
 }
 
 /* Coordinates of the picture become those of the screen. */
 static int map_action(const struct mcp_scale *scale, json_t *action, struct error *err)
 {
-    json_t *x = json_object_get(action, "x"), *y = json_object_get(action, "y");
-    const json_t *path = json_object_get(action, "path");
+    struct mcp_box box;
+    size_t i;
+    json_t *point;
     if (!scale->picture_width)
         return 0;
-    if (json_is_integer(x) && json_is_integer(y)) {
-        if (map_point(scale, &x, &y, err) < 0)
+    if (map_point(scale, json_object_get(action, "x"), json_object_get(action, "y"), err) < 0)
+        return -1;
+    json_array_foreach(json_object_get(action, "path"), i, point)
+    {
+        if (map_point(scale, json_array_get(point, 0), json_array_get(point, 1), err) < 0)
             return -1;
-        json_object_set_new(action, "x", x);
-        json_object_set_new(action, "y", y);
     }
-    for (size_t i = 0; i < json_array_size(path); i++) {
-        json_t *point = json_array_get(path, i), *to_x = json_array_get(point, 0),
-               *to_y = json_array_get(point, 1);
-        if (!json_is_integer(to_x) || !json_is_integer(to_y))
-            continue;
-        if (map_point(scale, &to_x, &to_y, err) < 0)
-            return -1;
-        json_array_set_new(point, 0, to_x);
-        json_array_set_new(point, 1, to_y);
-    }
-    return map_region(scale, action, err);
+    if (!read_box(json_object_get(action, "region"), &box))
+        return 0;
+    if (map_box(scale, &box, err) < 0)
+        return -1;
+    json_object_set_new(action, "region", mcp_arguments_box(box));
+    return 0;
 }
 
 /* How long an action means to take. */
@@ -151,12 +138,12 @@ static json_t *make_action(const struct action_op *op, const json_t *arguments, 
     CLEANUP_JSON json_t *own = mcp_arguments_own(arguments);
     json_object_del(own, "op");
     json_object_update(action, own);
+    struct action decoded = {.kind = ACTION_WAIT};
+    struct error reason = ERROR_INIT;
     if (mcp_aliases_read(op, action, err) < 0) {
         error_prefix(err, "the action %s", op->name);
         return NULL;
     }
-    struct action decoded = {.kind = ACTION_WAIT};
-    struct error reason = ERROR_INIT;
     if (action_decode(action, &decoded, &reason) < 0 && reason.code != ERROR_UNTYPABLE) {
         *err = reason;
         return NULL;
@@ -242,12 +229,7 @@ int mcp_arguments_region(const json_t *arguments, const struct mcp_scale *last, 
             "and height at least 1",
             MCP_COORDINATE_MAX);
     *on_screen = *given;
-    if (!asked->scale.picture_width)
-        return 0;
-    if (check_box(&asked->scale, *given, err) < 0)
-        return -1;
-    *on_screen = mcp_scale_box_to_screen(&asked->scale, *given);
-    return 0;
+    return asked->scale.picture_width ? map_box(&asked->scale, on_screen, err) : 0;
 }
 
 int mcp_arguments_none(const json_t *arguments, struct error *err)

@@ -40,6 +40,9 @@ json_t *mcp_arguments_batch(const json_t *arguments, const struct mcp_scale *las
 int mcp_arguments_region(const json_t *arguments, const struct mcp_scale *last, struct mcp_asked *asked,
                          struct mcp_box *given, struct mcp_box *on_screen, struct error *err);
 
+/* [x, y, width, height]. A new reference. */
+json_t *mcp_arguments_box(struct mcp_box box);
+
 /* Refuses any argument. */
 int mcp_arguments_none(const json_t *arguments, struct error *err);
 

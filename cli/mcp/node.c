@@ -154,20 +154,29 @@ json_t *mcp_node_ask_json(struct mcp_node *node, struct mcp_stop *stop, struct c
     return document;
 }
 
+json_t *mcp_node_ask_lease(struct mcp_node *node, struct mcp_stop *stop, const char *lease, const char *what,
+                           struct client_request *request, struct mcp_fault *fault)
+{
+    CLEANUP_FREE char *path = text_format("/v1/leases/%s%s", lease, what);
+    request->path = path;
+    json_t *document = mcp_node_ask_json(node, stop, request, fault);
+    request->path = NULL;
+    if (!document)
+        mcp_node_check_lease(node, stop, lease, fault);
+    return document;
+}
+
 /* The only live lease of this token. *Owned*. */
 static char *find_lease(struct mcp_node *node, struct mcp_stop *stop, struct mcp_fault *fault)
 {
     struct client_request request = {.method = "GET", .path = "/v1/leases", .timeout_ms = CLIENT_TIMEOUT_MS};
     CLEANUP_JSON json_t *leases = mcp_node_ask_json(node, stop, &request, fault);
-    if (!leases)
-        return NULL;
     const char *id = session_only_lease(leases);
-    if (id)
-        return text_copy(id);
-    mcp_fault_set(fault, !json_is_array(leases)        ? "connection_lost"
-                         : json_array_size(leases) > 1 ? "several_leases"
-                                                       : "no_lease");
-    return NULL;
+    if (leases && !id)
+        mcp_fault_set(fault, !json_is_array(leases)        ? "connection_lost"
+                             : json_array_size(leases) > 1 ? "several_leases"
+                                                           : "no_lease");
+    return text_copy(id);
 }
 
 char *mcp_node_lease(struct mcp_node *node, struct mcp_stop *stop, struct mcp_fault *fault)

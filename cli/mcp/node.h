@@ -48,6 +48,11 @@ int mcp_node_ask(struct mcp_node *node, struct mcp_stop *stop, struct client_req
 json_t *mcp_node_ask_json(struct mcp_node *node, struct mcp_stop *stop, struct client_request *request,
                           struct mcp_fault *fault);
 
+/* The same for `/v1/leases/LEASE` and what follows it, which is the path; a failure is looked into by
+ * mcp_node_check_lease(). */
+json_t *mcp_node_ask_lease(struct mcp_node *node, struct mcp_stop *stop, const char *lease, const char *what,
+                           struct client_request *request, struct mcp_fault *fault);
+
 /*
  * The lease that is meant: the one of --lease, else the only live one. Once chosen it stays chosen until it
  * ends, also when others come up. *Owned*.

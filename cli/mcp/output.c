@@ -11,23 +11,18 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sync.h"
+#include "base/text.h"
 
 /* With so much unwritten nothing more is read; what then still comes are the answers of calls under way. */
 enum { UNWRITTEN_MAX = 4 * 1024 * 1024, LOOK_MS = 100 };
-
-struct line {
-    struct line *next;
-    char *text; /* with its newline. Owned */
-    size_t size;
-};
 
 struct mcp_output {
     int fd;
     pthread_mutex_t mutex; /* guards what follows; not held while writing */
     pthread_cond_t changed;
-    struct line *first, **last;
-    size_t unwritten; /* bytes, with the line that is being written */
-    bool broken;      /* nobody reads any more */
+    struct text_buffer lines; /* that wait */
+    size_t unwritten;         /* bytes, with those that are being written */
+    bool broken;              /* nobody reads any more */
 };
 
 static bool write_all(int fd, const char *text, size_t size)
@@ -52,21 +47,17 @@ static void *write_lines(void *argument)
     struct mcp_output *output = argument;
     pthread_mutex_lock(&output->mutex);
     for (;;) {
-        while (!output->first)
+        while (output->lines.size == 0)
             sync_cond_wait(&output->changed, &output->mutex, CLOCK_NEVER);
-        struct line *line = output->first;
-        output->first = line->next;
-        if (!output->first)
-            output->last = &output->first;
+        CLEANUP_TEXT struct text_buffer lines = output->lines;
+        output->lines = (struct text_buffer){0};
         bool broken = output->broken;
         pthread_mutex_unlock(&output->mutex);
-        broken = broken || !write_all(output->fd, line->text, line->size);
+        broken = broken || !write_all(output->fd, lines.text, lines.size);
         pthread_mutex_lock(&output->mutex);
         output->broken = broken;
-        output->unwritten -= line->size;
+        output->unwritten -= lines.size;
         pthread_cond_broadcast(&output->changed);
-        free(line->text);
-        free(line);
     }
     return NULL;
 }
@@ -76,7 +67,6 @@ struct mcp_output *mcp_output_new(int fd, struct error *err)
     struct mcp_output *output = memory_new(sizeof *output);
     pthread_t thread;
     output->fd = fd;
-    output->last = &output->first;
     pthread_mutex_init(&output->mutex, NULL);
     sync_cond_init(&output->changed);
     if (sync_thread_start(&thread, "mcp-output", write_lines, output, err) < 0) {
@@ -90,16 +80,13 @@ struct mcp_output *mcp_output_new(int fd, struct error *err)
 void mcp_output_line(void *context, char *text)
 {
     struct mcp_output *output = context;
-    struct line *line = calloc(1, sizeof *line);
-    if (!line)
-        abort();
-    line->size = strlen(text) + 1;
-    line->text = text;
-    line->text[line->size - 1] = '\n'; /* JSON has none inside */
+    CLEANUP_FREE char *line = text;
+    size_t size = strlen(line) + 1;
+    line[size - 1] = '\n'; /* JSON has none inside */
     LOCK_SCOPE(&output->mutex);
-    *output->last = line;
-    output->last = &line->next;
-    output->unwritten += line->size;
+    if (!text_add(&output->lines, line, size))
+        abort();
+    output->unwritten += size;
     pthread_cond_broadcast(&output->changed);
 }
 

@@ -42,10 +42,19 @@ static void write_message(struct mcp_server *server, const json_t *message)
     server->write(server->write_context, document_text(message));
 }
 
-/* One answer less to wait for. Called with the mutex held. */
+/* One answer more to wait for, where there is a batch. */
+static void await_answer(struct mcp_server *server, struct mcp_batch *batch)
+{
+    LOCK_SCOPE(&server->mutex);
+    if (batch)
+        batch->awaited++;
+}
+
+/* One answer less. */
 static void end_batch(struct mcp_server *server, struct mcp_batch *batch)
 {
-    if (--batch->awaited > 0)
+    LOCK_SCOPE(&server->mutex);
+    if (!batch || --batch->awaited > 0)
         return;
     if (json_array_size(batch->answers) > 0)
         write_message(server, batch->answers);
@@ -86,12 +95,9 @@ static json_t *dress_result(json_t *result, const struct mcp_revision *revision)
 {
     if (!revision->stateless)
         return result;
-    json_t *meta = json_object_get(result, "_meta");
-    if (!meta) {
-        meta = json_object();
-        json_object_set_new(result, "_meta", meta);
-    }
-    json_object_set_new(meta, META_SERVER, describe_server(revision));
+    if (!json_object_get(result, "_meta"))
+        json_object_set_new(result, "_meta", json_object());
+    json_object_set_new(json_object_get(result, "_meta"), META_SERVER, describe_server(revision));
     json_object_set_new(result, "resultType", json_string("complete"));
     return result;
 }
@@ -113,61 +119,58 @@ struct exchange {
     const struct mcp_revision *revision; /* NULL where nothing has been agreed on */
 };
 
-static void answer_request(const struct exchange *exchange, json_t *result)
+/* What serves a request gives the answer, a new reference; NULL when it comes later. */
+typedef json_t *serve_request(struct exchange *exchange);
+
+static json_t *make_answer(const struct exchange *exchange, json_t *result)
 {
-    send_reply(exchange->server, exchange->batch,
-               mcp_answer(exchange->message->id, dress_result(result, exchange->revision)));
+    return mcp_answer(exchange->message->id, dress_result(result, exchange->revision));
 }
 
-static void refuse_request(const struct exchange *exchange, enum mcp_code code, const char *sentence)
+static json_t *refuse_request(const struct exchange *exchange, enum mcp_code code, const char *sentence)
 {
-    send_error(exchange->server, exchange->batch, exchange->message->id, code, sentence);
+    return mcp_error(exchange->message->id, code, sentence, NULL);
 }
 
-static void serve_initialize(const struct exchange *exchange)
+static json_t *serve_initialize(struct exchange *exchange)
 {
     const char *asked = json_string_value(json_object_get(exchange->message->params, "protocolVersion"));
-    if (exchange->batch) {
-        refuse_request(exchange, MCP_INVALID_REQUEST, "initialize does not come in a batch");
-        return;
-    }
-    if (!asked) {
-        refuse_request(exchange, MCP_INVALID_PARAMS, "initialize needs the string \"protocolVersion\"");
-        return;
-    }
+    if (exchange->batch)
+        return refuse_request(exchange, MCP_INVALID_REQUEST, "initialize does not come in a batch");
+    if (!asked)
+        return refuse_request(exchange, MCP_INVALID_PARAMS,
+                              "initialize needs the string \"protocolVersion\"");
     const struct mcp_revision *revision = mcp_revision_find(asked);
     if (!revision || revision->stateless)
         revision = mcp_revision_latest_initialized();
     exchange->server->session = revision;
-    json_t *result =
-        json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", revision->name, "capabilities", "tools",
-                  "serverInfo", describe_server(revision), "instructions", mcp_tools_instructions());
-    send_reply(exchange->server, NULL, mcp_answer(exchange->message->id, result));
+    return mcp_answer(exchange->message->id,
+                      json_pack("{s:s, s:{s:{}}, s:o, s:s}", "protocolVersion", revision->name,
+                                "capabilities", "tools", "serverInfo", describe_server(revision),
+                                "instructions", mcp_tools_instructions()));
 }
 
-static void serve_ping(const struct exchange *exchange)
+static json_t *serve_ping(struct exchange *exchange)
 {
-    answer_request(exchange, json_object());
+    return make_answer(exchange, json_object());
 }
 
-static void serve_discover(const struct exchange *exchange)
+static json_t *serve_discover(struct exchange *exchange)
 {
     json_t *result = json_pack("{s:o, s:{s:{}}, s:s}", "supportedVersions", mcp_revision_names(),
                                "capabilities", "tools", "instructions", mcp_tools_instructions());
-    answer_request(exchange, allow_caching(result, exchange->revision));
+    return make_answer(exchange, allow_caching(result, exchange->revision));
 }
 
-static void serve_list(const struct exchange *exchange)
+static json_t *serve_list(struct exchange *exchange)
 {
     const json_t *cursor = json_object_get(exchange->message->params, "cursor");
-    if (cursor && !json_is_null(cursor)) {
-        refuse_request(exchange, MCP_INVALID_PARAMS, "there is one page of tools, and so no cursor");
-        return;
-    }
-    answer_request(exchange, allow_caching(mcp_tools_list(exchange->revision), exchange->revision));
+    if (cursor && !json_is_null(cursor))
+        return refuse_request(exchange, MCP_INVALID_PARAMS, "there is one page of tools, and so no cursor");
+    return make_answer(exchange, allow_caching(mcp_tools_list(exchange->revision), exchange->revision));
 }
 
-static void serve_call(const struct exchange *exchange)
+static json_t *serve_call(struct exchange *exchange)
 {
     const json_t *params = exchange->message->params;
     struct mcp_server *server = exchange->server;
@@ -176,19 +179,14 @@ static void serve_call(const struct exchange *exchange)
     json_t *token = json_object_get(json_object_get(params, "_meta"), "progressToken");
     const struct mcp_tool *tool = name ? mcp_tools_find(name) : NULL;
     if (!tool) {
-        CLEANUP_FREE char *sentence = name ? text_format("Unknown tool: %.64s", name) : NULL;
-        refuse_request(exchange, MCP_INVALID_PARAMS,
-                       sentence ? sentence : "tools/call needs the string \"name\"");
-        return;
+        CLEANUP_FREE char *sentence = name ? text_format("Unknown tool: %.64s", name)
+                                           : text_copy("tools/call needs the string \"name\"");
+        return refuse_request(exchange, MCP_INVALID_PARAMS, sentence);
     }
-    if (arguments && !json_is_object(arguments) && !json_is_null(arguments)) {
-        refuse_request(exchange, MCP_INVALID_PARAMS, "\"arguments\" must be an object");
-        return;
-    }
-    if (mcp_calls_has(server->calls, exchange->message->id)) {
-        refuse_request(exchange, MCP_INVALID_REQUEST, "a call with this id is still under way");
-        return;
-    }
+    if (arguments && !json_is_object(arguments) && !json_is_null(arguments))
+        return refuse_request(exchange, MCP_INVALID_PARAMS, "\"arguments\" must be an object");
+    if (mcp_calls_has(server->calls, exchange->message->id))
+        return refuse_request(exchange, MCP_INVALID_REQUEST, "a call with this id is still under way");
     struct mcp_call *call = memory_new(sizeof *call);
     /* Copies: nothing of the message is shared with the thread of the call. */
     call->id = json_deep_copy(exchange->message->id);
@@ -197,27 +195,21 @@ static void serve_call(const struct exchange *exchange)
     call->tool = tool;
     call->revision = exchange->revision;
     call->batch = exchange->batch;
-    if (call->batch) {
-        LOCK_SCOPE(&server->mutex);
-        call->batch->awaited++;
-    }
+    await_answer(server, call->batch);
     if (mcp_calls_add(server->calls, call))
-        return;
+        return NULL;
     struct mcp_fault fault = MCP_FAULT_INIT;
     mcp_fault_set(&fault, "too_many");
-    answer_request(exchange, mcp_fault_result(&fault));
-    if (call->batch) {
-        LOCK_SCOPE(&server->mutex);
-        call->batch->awaited--; /* not the last: the array itself is still being read */
-    }
+    end_batch(server, call->batch); /* not the last: the array itself is still being read */
     mcp_call_free(call);
+    return make_answer(exchange, mcp_fault_result(&fault));
 }
 
 /* Which requests there are, and in which era. */
 static const struct {
     const char *method;
     bool initialized, stateless;
-    void (*serve)(const struct exchange *exchange);
+    serve_request *serve;
 } methods[] = {
     {"ping", true, false, serve_ping},
     {"server/discover", false, true, serve_discover},
@@ -225,67 +217,60 @@ static const struct {
     {"tools/call", true, true, serve_call},
 };
 
-static void serve_method(const struct exchange *exchange)
+static json_t *serve_method(struct exchange *exchange)
 {
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++)
         if (strcmp(methods[i].method, exchange->message->method) == 0 &&
-            (exchange->revision->stateless ? methods[i].stateless : methods[i].initialized)) {
-            methods[i].serve(exchange);
-            return;
-        }
+            (exchange->revision->stateless ? methods[i].stateless : methods[i].initialized))
+            return methods[i].serve(exchange);
     CLEANUP_FREE char *sentence = text_format("Method not found: %.64s", exchange->message->method);
-    refuse_request(exchange, MCP_METHOD_NOT_FOUND, sentence);
+    return refuse_request(exchange, MCP_METHOD_NOT_FOUND, sentence);
 }
 
 /* A request that says of which revision it is. */
-static void serve_stateless(struct exchange *exchange, const json_t *meta)
+static json_t *serve_stateless(struct exchange *exchange)
 {
+    const json_t *meta = json_object_get(exchange->message->params, "_meta");
     const char *name = json_string_value(json_object_get(meta, META_VERSION));
-    if (!name) {
-        refuse_request(exchange, MCP_INVALID_PARAMS, "_meta needs the string \"" META_VERSION "\"");
-        return;
-    }
-    const struct mcp_revision *revision = mcp_revision_find(name);
-    if (!revision || !revision->stateless) {
-        json_t *data = json_pack("{s:o, s:s}", "supported", mcp_revision_names(), "requested", name);
-        send_reply(
-            exchange->server, exchange->batch,
-            mcp_error(exchange->message->id, MCP_UNSUPPORTED_VERSION, "Unsupported protocol version", data));
-        return;
-    }
-    if (exchange->batch) {
-        refuse_request(exchange, MCP_INVALID_REQUEST, "this revision of the protocol has no batches");
-        return;
-    }
-    if (!json_is_object(json_object_get(meta, META_CAPABILITIES))) {
-        refuse_request(exchange, MCP_INVALID_PARAMS, "_meta needs the object \"" META_CAPABILITIES "\"");
-        return;
-    }
-    exchange->revision = revision;
-    serve_method(exchange);
+    if (!name)
+        return refuse_request(exchange, MCP_INVALID_PARAMS, "_meta needs the string \"" META_VERSION "\"");
+    exchange->revision = mcp_revision_find(name);
+    if (!exchange->revision || !exchange->revision->stateless)
+        return mcp_error(exchange->message->id, MCP_UNSUPPORTED_VERSION, "Unsupported protocol version",
+                         json_pack("{s:o, s:s}", "supported", mcp_revision_names(), "requested", name));
+    if (exchange->batch)
+        return refuse_request(exchange, MCP_INVALID_REQUEST, "this revision of the protocol has no batches");
+    if (!json_is_object(json_object_get(meta, META_CAPABILITIES)))
+        return refuse_request(exchange, MCP_INVALID_PARAMS,
+                              "_meta needs the object \"" META_CAPABILITIES "\"");
+    return serve_method(exchange);
 }
 
-static void serve_request(struct mcp_server *server, struct mcp_batch *batch,
-                          const struct mcp_message *message)
+/* A request of the session, which `initialize` begins. */
+static json_t *serve_session(struct exchange *exchange)
+{
+    static const struct mcp_revision none = {.name = ""};
+    if (strcmp(exchange->message->method, "initialize") == 0)
+        return serve_initialize(exchange);
+    if (!exchange->revision && strcmp(exchange->message->method, "ping") == 0)
+        exchange->revision = &none; /* may come before initialize */
+    if (exchange->revision)
+        return serve_method(exchange);
+    return refuse_request(exchange, MCP_INVALID_PARAMS,
+                          "no initialize came before, and _meta lacks \"" META_VERSION
+                          "\": one of them is needed");
+}
+
+static void take_request(struct mcp_server *server, struct mcp_batch *batch,
+                         const struct mcp_message *message)
 {
     struct exchange exchange = {
         .server = server, .batch = batch, .message = message, .revision = server->session};
     const json_t *meta = json_object_get(message->params, "_meta");
-    static const struct mcp_revision none = {.name = ""};
-    if (json_object_get(meta, META_VERSION) || json_object_get(meta, META_CAPABILITIES)) {
-        serve_stateless(&exchange, meta);
-    } else if (strcmp(message->method, "initialize") == 0) {
-        serve_initialize(&exchange);
-    } else if (exchange.revision) {
-        serve_method(&exchange);
-    } else if (strcmp(message->method, "ping") == 0) { /* may come before initialize */
-        exchange.revision = &none;
-        serve_ping(&exchange);
-    } else {
-        refuse_request(&exchange, MCP_INVALID_PARAMS,
-                       "no initialize came before, and _meta lacks \"" META_VERSION
-                       "\": one of them is needed");
-    }
+    bool stateless = json_object_get(meta, META_VERSION) || json_object_get(meta, META_CAPABILITIES);
+    json_t *answer = stateless ? serve_stateless(&exchange) : serve_session(&exchange);
+    if (answer)
+        send_reply(server, batch, answer);
 }
 
 static void take_notification(struct mcp_server *server, const struct mcp_message *message)
@@ -300,7 +285,7 @@ static void take_message(struct mcp_server *server, struct mcp_batch *batch, con
     struct mcp_message message = mcp_message_read(value);
     switch (message.kind) {
     case MCP_REQUEST:
-        serve_request(server, batch, &message);
+        take_request(server, batch, &message);
         break;
     case MCP_NOTIFICATION:
         take_notification(server, &message);
@@ -328,7 +313,6 @@ static void take_batch(struct mcp_server *server, const json_t *array)
     batch->awaited = 1;
     for (size_t i = 0; i < json_array_size(array); i++)
         take_message(server, batch, json_array_get(array, i));
-    LOCK_SCOPE(&server->mutex);
     end_batch(server, batch);
 }
 
@@ -360,10 +344,7 @@ static void call_done(void *context, struct mcp_call *call, json_t *result)
     struct mcp_server *server = context;
     if (result)
         send_reply(server, call->batch, mcp_answer(call->id, dress_result(result, call->revision)));
-    if (call->batch) {
-        LOCK_SCOPE(&server->mutex);
-        end_batch(server, call->batch);
-    }
+    end_batch(server, call->batch);
 }
 
 static void call_progress(void *context, const struct mcp_call *call)

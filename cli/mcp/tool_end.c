@@ -22,13 +22,10 @@ static int perform_end(const struct mcp_call_context *context, const json_t *arg
     CLEANUP_FREE char *lease = ended ? text_copy(ended) : mcp_node_lease(context->node, context->stop, fault);
     if (!lease)
         return -1;
-    CLEANUP_FREE char *path = text_format("/v1/leases/%s", lease);
-    struct client_request request = {.method = "DELETE", .path = path, .timeout_ms = CLIENT_NO_TIMEOUT};
-    done->document = mcp_node_ask_json(context->node, context->stop, &request, fault);
-    if (!done->document) {
-        mcp_node_check_lease(context->node, context->stop, lease, fault);
+    struct client_request request = {.method = "DELETE", .timeout_ms = CLIENT_NO_TIMEOUT};
+    done->document = mcp_node_ask_lease(context->node, context->stop, lease, "", &request, fault);
+    if (!done->document)
         return -1;
-    }
     mcp_node_lease_ended(context->node, lease);
     return 0;
 }

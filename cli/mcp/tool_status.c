@@ -3,7 +3,6 @@
 
 #include "base/clock.h"
 #include "base/document.h"
-#include "base/text.h"
 #include "mcp/arguments.h"
 #include "mcp/tool.h"
 
@@ -51,11 +50,9 @@ static int perform_status(const struct mcp_call_context *context, const json_t *
     if (mcp_arguments_none(arguments, &err) < 0)
         return mcp_fault_arguments(fault, &err);
     CLEANUP_FREE char *id = mcp_node_lease(context->node, context->stop, fault);
-    CLEANUP_FREE char *path = text_format("/v1/leases/%s", id ? id : "");
-    struct client_request request = {.method = "GET", .path = path, .timeout_ms = CLIENT_TIMEOUT_MS};
-    CLEANUP_JSON json_t *lease = id ? mcp_node_ask_json(context->node, context->stop, &request, fault) : NULL;
-    if (id && !lease)
-        mcp_node_check_lease(context->node, context->stop, id, fault);
+    struct client_request request = {.method = "GET", .timeout_ms = CLIENT_TIMEOUT_MS};
+    CLEANUP_JSON json_t *lease =
+        id ? mcp_node_ask_lease(context->node, context->stop, id, "", &request, fault) : NULL;
     if (lease) {
         struct mcp_picture shown = {.scale = mcp_node_scale(context->node)};
         done->document = json_pack("{s:o, s:o, s:o}", "lease", summarize_lease(lease), "seconds_left",

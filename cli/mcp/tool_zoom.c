@@ -35,8 +35,7 @@ static int perform_zoom(const struct mcp_call_context *context, const json_t *ar
     struct mcp_scale part = {box.width, box.height, scale->picture_width, scale->picture_height};
     done->document = mcp_picture_describe(&done->picture);
     json_object_set_new(done->document, "scale", json_real(mcp_scale_factor(&part)));
-    json_object_set_new(done->document, "region",
-                        json_pack("[i, i, i, i]", given.x, given.y, given.width, given.height));
+    json_object_set_new(done->document, "region", mcp_arguments_box(given));
     return 0;
 }
 

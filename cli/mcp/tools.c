@@ -75,7 +75,7 @@ static void add_op(size_t i, const struct action_op *op)
                                             .screenshot = true,
                                             .frame = points || has_field(op, "region"),
                                             .result = mcp_act_result,
-                                            .perform = mcp_act_op,
+                                            .perform = mcp_act_perform,
                                             .lane = lane_of(op),
                                             .effects = op->effects};
 }

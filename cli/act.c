@@ -18,9 +18,8 @@ struct act_arguments {
 };
 
 static const struct usage_row rows[] = {
-    {NULL, "JSON", "the action is missing", usage_text, .offset = offsetof(struct act_arguments, action)},
-    {"json", NULL, "The answer is JSON with or without it", usage_flag,
-     .offset = offsetof(struct usage_common, json)},
+    {NULL, "JSON", "the action is missing", usage_text, AT(act, action)},
+    {"json", NULL, "The answer is JSON with or without it", usage_flag, AT_COMMON(json)},
     {0},
 };
 
@@ -29,19 +28,15 @@ static char *list_actions(void)
 {
     size_t count;
     const struct action_op *ops = action_ops(&count);
-    char *list = text_copy("Actions and their fields (those with ? may be left out):\n");
+    struct text_buffer list = {0};
+    text_append(&list, "Actions and their fields (those with ? may be left out):\n");
     for (size_t i = 0; i < count; i++) {
-        CLEANUP_FREE char *before = list;
-        list = text_format("%s  %s", before, ops[i].name);
-        for (size_t j = 0; j < ops[i].field_count; j++) {
-            CLEANUP_FREE char *shorter = list;
-            list =
-                text_format("%s %s%s", shorter, ops[i].fields[j].name, ops[i].fields[j].optional ? "?" : "");
-        }
-        CLEANUP_FREE char *line = list;
-        list = text_format("%s\n", line);
+        text_append(&list, "  %s", ops[i].name);
+        for (size_t j = 0; j < ops[i].field_count; j++)
+            text_append(&list, " %s%s", ops[i].fields[j].name, ops[i].fields[j].optional ? "?" : "");
+        text_append(&list, "\n");
     }
-    return list;
+    return list.text;
 }
 
 /* Reads stdin, bounded. *Owned*, or NULL. */

@@ -24,19 +24,18 @@ struct doctor_arguments {
 };
 
 static const struct usage_row rows[] = {
-    {"intent", "INTENT", "private or public (default: as node.toml says)", usage_intent,
-     .offset = offsetof(struct doctor_arguments, intent)},
+    {"intent", "INTENT", "private or public (default: as node.toml says)", usage_intent, AT(doctor, intent)},
     {"simulate", "CASE", "Judge this host as if it had one defect: " SIMULATE_LIST, usage_text,
-     .offset = offsetof(struct doctor_arguments, simulate)},
+     AT(doctor, simulate)},
     {"deep", NULL, "Start a paused canary guest also in private intent, and inspect its process", usage_flag,
-     .offset = offsetof(struct doctor_arguments, deep)},
+     AT(doctor, deep)},
     {"market", NULL,
      "Print the form of the report that a market stores; "
      "refused unless the report is green for public intent",
-     usage_flag, .offset = offsetof(struct doctor_arguments, market)},
+     usage_flag, AT(doctor, market)},
     {"record", "FILE",
      "Also write what was found here, with the settings that it was judged by, to FILE; it holds no secret",
-     usage_text, .offset = offsetof(struct doctor_arguments, record)},
+     usage_text, AT(doctor, record)},
     {0},
 };
 

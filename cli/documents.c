@@ -35,15 +35,14 @@ char *documents_shape(const json_t *quote)
 void documents_print_lease(const json_t *lease)
 {
     CLEANUP_FREE char *shape = documents_shape(json_object_get(lease, "quote"));
-    const char *ended_at = text_at(lease, "ended_at"), *reason = text_at(lease, "reason");
-    CLEANUP_FREE char *ended =
-        ended_at ? text_format("%s%s%s", ended_at, reason ? ": " : "", reason ? reason : "") : NULL;
-    terminal_row("lease", text_at(lease, "id"));
-    terminal_row("shape", shape);
-    terminal_row("started", text_at(lease, "started_at"));
-    terminal_row("expires", text_at(lease, "expires_at"));
-    terminal_row("ended", ended);
-    terminal_row("viewer", text_at(lease, "viewer_url"));
+    const char *ended = text_at(lease, "ended_at"), *reason = text_at(lease, "reason");
+    terminal_text("lease", text_at(lease, "id"));
+    terminal_text("shape", shape);
+    terminal_text("started", text_at(lease, "started_at"));
+    terminal_text("expires", text_at(lease, "expires_at"));
+    if (ended)
+        terminal_row("ended", "%s%s%s", ended, reason ? ": " : "", reason ? reason : "");
+    terminal_text("viewer", text_at(lease, "viewer_url"));
 }
 
 void documents_print_leases(const json_t *leases)
@@ -55,68 +54,77 @@ void documents_print_leases(const json_t *leases)
     }
 }
 
-void documents_print_receipt(const json_t *receipt)
+static void print_duration(const char *label, int64_t seconds)
 {
-    int64_t occupied = number_at(receipt, "occupancy_seconds"), billed = number_at(receipt, "billed_seconds");
-    int64_t least = number_at(receipt, "min_seconds");
-    CLEANUP_FREE char *occupied_text = layout_duration(occupied);
-    CLEANUP_FREE char *billed_text = layout_duration(billed);
-    CLEANUP_FREE char *least_text = layout_duration(least);
-    CLEANUP_FREE char *billed_row =
-        least >= 0 ? text_format("%s (the least is %s)", billed_text, least_text) : text_copy(billed_text);
-    const char *price = text_at(receipt, "notional_usd");
-    CLEANUP_FREE char *price_row = price ? text_format("%s USD, not charged here", price) : NULL;
-    terminal_row("lease", text_at(receipt, "lease_id"));
-    terminal_row("ended", text_at(receipt, "reason"));
-    terminal_row("occupied", occupied >= 0 ? occupied_text : NULL);
-    int64_t down = number_at(receipt, "down_seconds");
-    CLEANUP_FREE char *down_text = layout_duration(down);
-    terminal_row("node down", down > 0 ? down_text : NULL);
-    terminal_row("billed", billed >= 0 ? billed_row : NULL);
-    terminal_row("notional", price_row);
+    CLEANUP_FREE char *text = layout_duration(seconds);
+    terminal_text(label, seconds >= 0 ? text : NULL);
 }
 
-/* "; prepared: 2 vCPU, 4 GiB memory, 40 GiB disk (ram, 12 min 5 s)", or "". *Owned*. */
-static char *describe_spare(const json_t *berth)
+void documents_print_receipt(const json_t *receipt)
 {
-    const json_t *prepared = json_object_get(berth, "prepared");
-    const char *how = text_at(prepared, "how");
-    CLEANUP_FREE char *shape = documents_shape(prepared);
-    if (!how || !shape)
-        return text_copy("");
-    int64_t seconds = number_at(prepared, "seconds");
+    int64_t billed = number_at(receipt, "billed_seconds"), least = number_at(receipt, "min_seconds");
+    int64_t down = number_at(receipt, "down_seconds");
+    const char *price = text_at(receipt, "notional_usd");
+    terminal_text("lease", text_at(receipt, "lease_id"));
+    terminal_text("ended", text_at(receipt, "reason"));
+    print_duration("occupied", number_at(receipt, "occupancy_seconds"));
+    print_duration("node down", down > 0 ? down : -1);
+    CLEANUP_FREE char *billed_text = layout_duration(billed);
+    CLEANUP_FREE char *least_text = layout_duration(least);
+    if (billed >= 0 && least >= 0)
+        terminal_row("billed", "%s (the least is %s)", billed_text, least_text);
+    else
+        print_duration("billed", billed);
+    if (price)
+        terminal_row("notional", "%s USD, not charged here", price);
+}
+
+static void add_text(struct text_buffer *line, const char *before, const char *text)
+{
+    if (text)
+        text_append(line, "%s%s", before, text);
+}
+
+static void add_seconds(struct text_buffer *line, const json_t *object)
+{
+    int64_t seconds = number_at(object, "seconds");
     CLEANUP_FREE char *since = layout_duration(seconds);
-    return text_format("; prepared: %s (%s%s%s)", shape, how, seconds >= 0 ? ", " : "",
-                       seconds >= 0 ? since : "");
+    add_text(line, ", ", seconds >= 0 ? since : NULL);
 }
 
 /* How spare guests are kept, in words; NULL for a node that does not say. Static. */
 static const char *describe_warm(const char *warm)
 {
-    static const struct {
-        const char *word, *text;
-    } texts[] = {
-        {"ram", "ram: the next guest is booted and paused"},
-        {"disk", "disk: the next guest is restored from a saved state"},
-        {"off", "off: a guest is booted when it is asked for"},
+    static const char *const texts[] = {
+        "ram: the next guest is booted and paused",
+        "disk: the next guest is restored from a saved state",
+        "off: a guest is booted when it is asked for",
     };
+    size_t size = warm ? strlen(warm) : 0;
     for (size_t i = 0; warm && i < sizeof texts / sizeof texts[0]; i++)
-        if (strcmp(texts[i].word, warm) == 0)
-            return texts[i].text;
+        if (text_starts(texts[i], warm) && texts[i][size] == ':')
+            return texts[i];
     return warm;
 }
 
 char *documents_berth(const json_t *berth)
 {
-    const char *state = text_at(berth, "state"), *phase = text_at(berth, "phase"),
-               *reason = text_at(berth, "reason"), *paused = text_at(berth, "paused");
-    int64_t seconds = number_at(berth, "seconds");
-    CLEANUP_FREE char *since = layout_duration(seconds);
-    CLEANUP_FREE char *spare = describe_spare(berth);
-    return text_format("%s%s%s%s%s%s%s%s%s%s", state ? state : "unknown", phase ? ": " : "",
-                       phase ? phase : "", seconds >= 0 ? ", " : "", seconds >= 0 ? since : "",
-                       reason ? ": " : "", reason ? reason : "", paused ? "; paused: " : "",
-                       paused ? paused : "", spare);
+    struct text_buffer line = {0};
+    const char *state = text_at(berth, "state");
+    const json_t *prepared = json_object_get(berth, "prepared");
+    const char *how = text_at(prepared, "how");
+    CLEANUP_FREE char *shape = documents_shape(prepared);
+    add_text(&line, "", state ? state : "unknown");
+    add_text(&line, ": ", text_at(berth, "phase"));
+    add_seconds(&line, berth);
+    add_text(&line, ": ", text_at(berth, "reason"));
+    add_text(&line, "; paused: ", text_at(berth, "paused"));
+    if (how && shape) {
+        text_append(&line, "; prepared: %s (%s", shape, how);
+        add_seconds(&line, prepared);
+        text_append(&line, ")");
+    }
+    return line.text;
 }
 
 const char *documents_phase(const json_t *node)
@@ -140,21 +148,19 @@ const char *documents_phase(const json_t *node)
 void documents_print_node(const json_t *node, const char *url)
 {
     const char *version = text_at(node, "version");
-    CLEANUP_FREE char *place =
-        text_format("%s%s%s", url, version ? ", version " : "", version ? version : "");
     bool parked = json_is_true(json_object_get(node, "parked"));
     bool eligible = json_is_true(json_object_get(node, "eligible"));
-    terminal_row("node", place);
-    terminal_row("class", text_at(node, "class"));
-    terminal_row("eligible", eligible ? "yes" : "no: berth doctor says why");
-    terminal_row("parked", parked ? "yes: takes new leases" : "no: takes no new lease until berth park");
-    terminal_row("warm", describe_warm(text_at(node, "warm")));
+    terminal_row("node", "%s%s%s", url, version ? ", version " : "", version ? version : "");
+    terminal_text("class", text_at(node, "class"));
+    terminal_text("eligible", eligible ? "yes" : "no: berth doctor says why");
+    terminal_text("parked", parked ? "yes: takes new leases" : "no: takes no new lease until berth park");
+    terminal_text("warm", describe_warm(text_at(node, "warm")));
     size_t i;
     const json_t *berth;
     json_array_foreach(json_object_get(node, "berths"), i, berth)
     {
         CLEANUP_FREE char *label = text_format("berth %zu", i);
         CLEANUP_FREE char *text = documents_berth(berth);
-        terminal_row(label, text);
+        terminal_text(label, text);
     }
 }

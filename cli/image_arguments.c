@@ -25,9 +25,8 @@ static int read_name(const struct usage_row *row, const char *text, void *place,
 }
 
 const struct usage_row image_arguments_rows[] = {
-    {"dir", "DIR", "The folder of the images (default: image_dir of node.toml)", read_dir,
-     .offset = offsetof(struct image_arguments, dir)},
-    {NULL, "NAME", NULL, read_name, .offset = offsetof(struct image_arguments, name)},
+    {"dir", "DIR", "The folder of the images (default: image_dir of node.toml)", read_dir, AT(image, dir)},
+    {NULL, "NAME", NULL, read_name, AT(image, name)},
     {0},
 };
 

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "base/document.h"
-#include "base/text.h"
 #include "command.h"
 #include "image_arguments.h"
 #include "layout.h"
@@ -12,25 +11,21 @@ static void print_image(const struct image *image)
 {
     CLEANUP_FREE char *disk = layout_size(image->parts[IMAGE_DISK].size_bytes);
     CLEANUP_FREE char *grown = layout_size(image->virtual_size_bytes);
-    CLEANUP_FREE char *disk_row = text_format("%s, as a disk %s", disk, grown);
-    CLEANUP_FREE char *display =
-        text_format("%" PRIu32 "x%" PRIu32, image->display_width, image->display_height);
-    terminal_row("image", image->name);
-    terminal_row("created", image->created);
-    terminal_row("digest", image->manifest_sha256);
-    terminal_row("disk", disk_row);
-    terminal_row("display", display);
-    terminal_row("cmdline", image->cmdline);
+    terminal_text("image", image->name);
+    terminal_text("created", image->created);
+    terminal_text("digest", image->manifest_sha256);
+    terminal_row("disk", "%s, as a disk %s", disk, grown);
+    terminal_row("display", "%" PRIu32 "x%" PRIu32, image->display_width, image->display_height);
+    terminal_text("cmdline", image->cmdline);
     const char *key;
     json_t *value;
     json_object_foreach(image->labels, key, value)
     {
-        CLEANUP_FREE char *label = text_format("%s = %s", key, json_string_value(value));
-        terminal_row("label", label);
+        terminal_row("label", "%s = %s", key, json_string_value(value));
     }
-    terminal_row("input helper",
-                 image->input_helper ? "yes" : "no: ASCII only, no side buttons, no horizontal wheel");
-    terminal_row("for tests", image->test_only ? "yes: public intent refuses it" : NULL);
+    terminal_text("input helper",
+                  image->input_helper ? "yes" : "no: ASCII only, no side buttons, no horizontal wheel");
+    terminal_text("for tests", image->test_only ? "yes: public intent refuses it" : NULL);
 }
 
 static int run_image_inspect(struct session *none, const void *arguments, struct error *err)

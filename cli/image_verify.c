@@ -2,7 +2,6 @@
 #include <stdio.h>
 
 #include "base/document.h"
-#include "base/text.h"
 #include "command.h"
 #include "image_arguments.h"
 #include "layout.h"
@@ -24,13 +23,12 @@ static json_t *describe_files(const struct image *image)
 
 static void print_verdict(const struct image *image)
 {
-    terminal_row("image", image->name);
-    terminal_row("manifest", image->manifest_path);
-    terminal_row("digest", image->manifest_sha256);
+    terminal_text("image", image->name);
+    terminal_text("manifest", image->manifest_path);
+    terminal_text("digest", image->manifest_sha256);
     for (int i = 0; i < IMAGE_FILE_COUNT; i++) {
         CLEANUP_FREE char *size = layout_size(image->parts[i].size_bytes);
-        CLEANUP_FREE char *text = text_format("%s, %s", image->parts[i].path, size);
-        terminal_row(kinds[i], text);
+        terminal_row(kinds[i], "%s, %s", image->parts[i].path, size);
     }
     printf("%-10s  ", "verdict");
     terminal_paint(COLOUR_GREEN, "ok");

@@ -1,8 +1,6 @@
 #include "layout.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -46,31 +44,26 @@ static size_t count_columns(const char *text, size_t size)
 
 char *layout_wrap(const char *text, size_t indent, size_t width)
 {
-    char *result = NULL;
-    size_t size;
-    FILE *out = open_memstream(&result, &size);
-    if (!out)
-        abort();
+    struct text_buffer out = {0};
+    text_append(&out, "%s", "");
     size_t column = indent;
     for (const char *word = text; *word;) {
         size_t length = strcspn(word, " ");
         size_t taken = count_columns(word, length);
         size_t space = word > text;
         if (space && width && column + space + taken > width) {
-            fprintf(out, "\n%*s", (int)indent, "");
+            text_append(&out, "\n%*s", (int)indent, "");
             column = indent;
         } else if (space) {
-            fputc(' ', out);
+            text_append(&out, " ");
             column++;
         }
-        fwrite(word, 1, length, out);
+        text_append(&out, "%.*s", (int)length, word);
         column += taken;
         word += length;
         word += *word == ' ';
     }
-    if (fclose(out) != 0)
-        abort();
-    return result;
+    return out.text;
 }
 
 char *layout_duration(int64_t seconds)

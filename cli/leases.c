@@ -22,10 +22,9 @@ static int read_limit(const struct usage_row *row, const char *text, void *place
 }
 
 static const struct usage_row rows[] = {
-    {"all", NULL, "Those that have ended too, the newest first", usage_flag,
-     .offset = offsetof(struct leases_arguments, all)},
-    {"limit", "N", "With --all, at most so many (default: 100)", read_limit,
-     .offset = offsetof(struct leases_arguments, limit), .min = 1, .max = 10000, .fallback = 100},
+    {"all", NULL, "Those that have ended too, the newest first", usage_flag, AT(leases, all)},
+    {"limit", "N", "With --all, at most so many (default: 100)", read_limit, AT(leases, limit), .min = 1,
+     .max = 10000, .fallback = 100},
     {0},
 };
 

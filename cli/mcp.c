@@ -33,12 +33,11 @@ static int read_client(const struct usage_row *row, const char *text, void *plac
 }
 
 static const struct usage_row rows[] = {
-    {"lease", "LEASE", "The lease that is meant (default: the only live one)", usage_lease,
-     .offset = offsetof(struct usage_common, lease)},
+    {"lease", "LEASE", "The lease that is meant (default: the only live one)", usage_lease, AT_COMMON(lease)},
     {"print-config", "CLIENT",
      "Print what to put into the configuration of an MCP client, and do nothing else: "
      "claude (default), cursor, vscode",
-     read_client, .offset = offsetof(struct mcp_arguments, config), .maybe = true},
+     read_client, AT(mcp, config), .maybe = true},
     {0},
 };
 

@@ -13,13 +13,12 @@ struct node_up_arguments {
 
 static const struct usage_row rows[] = {
     {"bind", "ADDRESS", "Where to listen: of 127.0.0.0/8, or ::1 (default: as node.toml says)", usage_text,
-     .offset = offsetof(struct node_up_arguments, bind)},
-    {"port", "PORT", "0 lets the kernel choose (default: as node.toml says)", usage_number,
-     .offset = offsetof(struct node_up_arguments, port), .max = 65535, .fallback = -1},
-    {"intent", "INTENT", "private or public (default: as node.toml says)", usage_intent,
-     .offset = offsetof(struct node_up_arguments, intent)},
+     AT(node_up, bind)},
+    {"port", "PORT", "0 lets the kernel choose (default: as node.toml says)", usage_number, AT(node_up, port),
+     .max = 65535, .fallback = -1},
+    {"intent", "INTENT", "private or public (default: as node.toml says)", usage_intent, AT(node_up, intent)},
     {"end-leases-on-stop", NULL, "At a stop end the leases (default: pause their guests for the next start)",
-     usage_flag, .offset = offsetof(struct node_up_arguments, end_leases)},
+     usage_flag, AT(node_up, end_leases)},
     {0},
 };
 

@@ -13,20 +13,21 @@ struct pair_arguments {
 
 static const struct usage_row rows[] = {
     {"url", "URL", "The node, as http://127.0.0.1:7432 (default: as node.toml of this host says)", usage_text,
-     .offset = offsetof(struct pair_arguments, url)},
+     AT(pair, url)},
     {"code", "CODE", "The code that the node shows (default: ask the node for it)", usage_text,
-     .offset = offsetof(struct pair_arguments, code)},
+     AT(pair, code)},
     {0},
 };
 
-static char *ask_for_code(struct client *client, struct error *err)
+/* The text at a key of what the node answers. *Owned*. */
+static char *ask_for(struct client *client, const struct client_request *request, const char *key,
+                     struct error *err)
 {
-    struct client_request request = {.method = "GET", .path = "/v1/pairing", .timeout_ms = CLIENT_TIMEOUT_MS};
-    const char *code;
-    CLEANUP_JSON json_t *document = client_ask(client, &request, err);
-    if (!document || document_string(document, "code", &code, err) < 0)
+    const char *text;
+    CLEANUP_JSON json_t *document = client_ask(client, request, err);
+    if (!document || document_string(document, key, &text, err) < 0)
         return NULL;
-    return text_copy(code);
+    return text_copy(text);
 }
 
 static char *exchange_code(struct client *client, const char *code, struct error *err)
@@ -38,11 +39,7 @@ static char *exchange_code(struct client *client, const char *code, struct error
     }
     struct client_request request = {
         .method = "POST", .path = "/v1/pair", .body = body, .timeout_ms = CLIENT_TIMEOUT_MS};
-    const char *token;
-    CLEANUP_JSON json_t *document = client_ask(client, &request, err);
-    if (!document || document_string(document, "token", &token, err) < 0)
-        return NULL;
-    return text_copy(token);
+    return ask_for(client, &request, "token", err);
 }
 
 static int run_pair(struct session *none, const void *arguments, struct error *err)
@@ -57,7 +54,8 @@ static int run_pair(struct session *none, const void *arguments, struct error *e
     if (!url)
         return -1;
     CLEANUP_CLIENT struct client *client = client_new(url, NULL);
-    CLEANUP_FREE char *code = given->code ? text_copy(given->code) : ask_for_code(client, err);
+    struct client_request pairing = {.method = "GET", .path = "/v1/pairing", .timeout_ms = CLIENT_TIMEOUT_MS};
+    CLEANUP_FREE char *code = given->code ? text_copy(given->code) : ask_for(client, &pairing, "code", err);
     CLEANUP_FREE char *token = code ? exchange_code(client, code, err) : NULL;
     struct client_config paired = {.url = url, .token = token};
     if (!token || client_config_save(home, &paired, err) < 0)

@@ -13,19 +13,16 @@ static void print_pairing(const json_t *pairing)
     const char *created = json_string_value(json_object_get(pairing, "created_at"));
     const json_t *capabilities = json_object_get(pairing, "capabilities");
     bool own = json_is_true(json_object_get(pairing, "this"));
-    CLEANUP_FREE char *words = text_copy("");
+    CLEANUP_TEXT struct text_buffer words = {0};
     size_t i;
     const json_t *word;
     json_array_foreach(capabilities, i, word)
     {
-        CLEANUP_FREE char *before = words;
-        words = text_format("%s%s%s", before, i ? ", " : "",
-                            json_is_string(word) ? json_string_value(word) : "?");
+        text_join(&words, ", ", "%s", json_is_string(word) ? json_string_value(word) : "?");
     }
-    CLEANUP_FREE char *row =
-        text_format("%s, made %s%s", words, created ? created : "?", own ? " (this one)" : "");
     CLEANUP_FREE char *label = text_format("%.*s", SHOWN_DIGITS, id ? id : "?");
-    terminal_row(label, row);
+    terminal_row(label, "%s, made %s%s", words.text ? words.text : "", created ? created : "?",
+                 own ? " (this one)" : "");
 }
 
 static void print_pairings(const json_t *pairings)
@@ -66,8 +63,7 @@ static int read_id(const struct usage_row *row, const char *text, void *place, s
 }
 
 static const struct usage_row rows[] = {
-    {NULL, "ID", "the id of the pairing is missing; berth pairings lists them", read_id,
-     .offset = offsetof(struct unpair_arguments, id)},
+    {NULL, "ID", "the id of the pairing is missing; berth pairings lists them", read_id, AT(unpair, id)},
     {0},
 };
 

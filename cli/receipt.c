@@ -4,8 +4,7 @@
 #include "documents.h"
 
 static const struct usage_row rows[] = {
-    {NULL, "ID", "the id of the lease is missing", usage_lease,
-     .offset = offsetof(struct usage_common, lease)},
+    {NULL, "ID", "the id of the lease is missing", usage_lease, AT_COMMON(lease)},
     {0},
 };
 

@@ -29,7 +29,7 @@ static int read_file(const struct usage_row *row, const char *text, void *place,
 
 static const struct usage_row rows[] = {
     {"output", "FILE", "Where to put it; - is stdout (default: berth-TIME.png here)", read_file,
-     .offset = offsetof(struct screenshot_arguments, file), .letter = 'o'},
+     AT(screenshot, file), .letter = 'o'},
     {0},
 };
 

@@ -53,17 +53,16 @@ const char *session_only_lease(const json_t *leases)
     return json_array_size(leases) == 1 && id && lease_id_valid(id) ? id : NULL;
 }
 
-/* "l_..., l_... and others": a list that fits a sentence. */
+/* "l_..., l_... and others": a list that fits a sentence; NULL for an empty one. */
 static char *list_leases(const json_t *leases)
 {
     enum { SHOWN_MAX = 8 };
-    char *list = text_copy("");
+    struct text_buffer list = {0};
     for (size_t i = 0; i < json_array_size(leases) && i <= SHOWN_MAX; i++) {
         const char *id = json_string_value(json_object_get(json_array_get(leases, i), "id"));
-        CLEANUP_FREE char *before = list;
-        list = text_format("%s%s%s", before, i ? ", " : "", i < SHOWN_MAX && id ? id : "...");
+        text_join(&list, ", ", "%s", i < SHOWN_MAX && id ? id : "...");
     }
-    return list;
+    return list.text;
 }
 
 static char *find_lease(struct session *session, struct error *err)

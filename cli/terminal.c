@@ -43,7 +43,16 @@ void terminal_paint(enum terminal_colour colour, const char *text)
         fputs(text, stdout);
 }
 
-void terminal_row(const char *label, const char *text)
+void terminal_row(const char *label, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    CLEANUP_FREE char *text = text_format_args(format, args);
+    va_end(args);
+    terminal_text(label, text);
+}
+
+void terminal_text(const char *label, const char *text)
 {
     if (!text)
         return;

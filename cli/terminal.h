@@ -26,8 +26,11 @@ size_t terminal_width(int fd);
 /* Writes text to stdout, coloured where that is right. */
 void terminal_paint(enum terminal_colour colour, const char *text);
 
-/* A line "LABEL  text" on stdout, cleaned; a NULL text writes nothing. */
-void terminal_row(const char *label, const char *text);
+/* A line "LABEL  text" on stdout, cleaned. */
+void terminal_row(const char *label, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same of a text that may be missing: NULL writes nothing. */
+void terminal_text(const char *label, const char *text);
 
 /* One line of talk on stderr, cleaned. */
 void terminal_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -33,16 +33,13 @@ static int read_os(const struct usage_row *row, const char *text, void *place, s
 }
 
 static const struct usage_row rows[] = {
-    {"os", "OS", "The guest's system: linux, the only one there is", read_os,
-     .offset = offsetof(struct up_arguments, os)},
-    {"vcpu", "N", "Virtual CPUs, 1 to 64 (default: the node's)", usage_number,
-     .offset = offsetof(struct up_arguments, vcpu), 1, 64},
-    {"mem-gib", "N", "Memory in GiB, 1 to 512 (default: the node's)", usage_number,
-     .offset = offsetof(struct up_arguments, mem_gib), 1, 512},
-    {"disk-gib", "N", "Disk in GiB, 1 to 4096 (default: the node's)", usage_number,
-     .offset = offsetof(struct up_arguments, disk_gib), 1, 4096},
+    {"os", "OS", "The guest's system: linux, the only one there is", read_os, AT(up, os)},
+    {"vcpu", "N", "Virtual CPUs, 1 to 64 (default: the node's)", usage_number, AT(up, vcpu), 1, 64},
+    {"mem-gib", "N", "Memory in GiB, 1 to 512 (default: the node's)", usage_number, AT(up, mem_gib), 1, 512},
+    {"disk-gib", "N", "Disk in GiB, 1 to 4096 (default: the node's)", usage_number, AT(up, disk_gib), 1,
+     4096},
     {"ttl", "SECONDS", "End the lease by itself after that long (default: the node's)", usage_number,
-     .offset = offsetof(struct up_arguments, ttl_seconds), 1, 31536000},
+     AT(up, ttl_seconds), 1, 31536000},
     {0},
 };
 

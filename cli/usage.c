@@ -2,7 +2,6 @@
 
 #include <argp.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +23,9 @@ static const struct {
 } common[] = {
     {TAKES_URL,
      {"url", "URL", "The node, as http://127.0.0.1:7432 (default: the one paired with)", usage_text,
-      .offset = offsetof(struct usage_common, url)}},
-    {TAKES_JSON,
-     {"json", NULL, "Print the document as JSON", usage_flag, .offset = offsetof(struct usage_common, json)}},
-    {TAKES_LEASE, {NULL, "LEASE", NULL, usage_lease, .offset = offsetof(struct usage_common, lease)}},
+      AT_COMMON(url)}},
+    {TAKES_JSON, {"json", NULL, "Print the document as JSON", usage_flag, AT_COMMON(json)}},
+    {TAKES_LEASE, {NULL, "LEASE", NULL, usage_lease, AT_COMMON(lease)}},
 };
 
 /* A line that is being read. */
@@ -191,37 +189,25 @@ static void check_options(const struct line *line, int argc, char **argv)
 char *usage_doc(const struct usage *usage)
 {
     CLEANUP_FREE char *list = usage->list ? usage->list() : text_copy("");
-    CLEANUP_FREE char *text = NULL;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    if (!out)
-        abort();
-    bool several = strchr(usage->examples, '\n');
-    fprintf(out, "%s\v%s%s" USAGE_EXIT "%s\n\nExample%s:\n", usage->help, list, list[0] ? "\n" : "",
-            usage->exit ? usage->exit : "", several ? "s" : "");
+    struct text_buffer text = {0};
+    text_append(&text, "%s\v%s%s" USAGE_EXIT "%s\n\nExample%s:\n", usage->help, list, list[0] ? "\n" : "",
+                usage->exit ? usage->exit : "", strchr(usage->examples, '\n') ? "s" : "");
     for (const char *at = usage->examples; *at;) {
         size_t length = strcspn(at, "\n");
-        fprintf(out, "  %.*s\n", (int)length, at);
+        text_append(&text, "  %.*s\n", (int)length, at);
         at += length + (at[length] == '\n');
     }
-    if (fclose(out) != 0)
-        abort();
-    return TAKE(text);
+    return text.text;
 }
 
-/* "JSON [LEASE]" */
+/* "JSON [LEASE]", or NULL. */
 static char *list_operands(const struct line *line)
 {
-    char *list = text_copy("");
-    for (size_t i = 0; i < line->count; i++) {
-        const struct usage_row *row = line->rows[i];
-        if (row->name)
-            continue;
-        CLEANUP_FREE char *before = list;
-        list = text_format("%s%s%s%s%s", before, before[0] ? " " : "", row->help ? "" : "[", row->value,
-                           row->help ? "" : "]");
-    }
-    return list;
+    struct text_buffer list = {0};
+    for (size_t i = 0; i < line->count; i++)
+        if (!line->rows[i]->name)
+            text_join(&list, " ", line->rows[i]->help ? "%s" : "[%s]", line->rows[i]->value);
+    return list.text;
 }
 
 void *usage_parse(const struct usage *usage, int argc, char **argv)
@@ -245,8 +231,7 @@ void *usage_parse(const struct usage *usage, int argc, char **argv)
     }
     CLEANUP_FREE char *doc = usage_doc(usage);
     CLEANUP_FREE char *operands = list_operands(&line);
-    const struct argp argp = {
-        .options = options, .parser = take_value, .args_doc = operands[0] ? operands : NULL, .doc = doc};
+    const struct argp argp = {.options = options, .parser = take_value, .args_doc = operands, .doc = doc};
     if (argc > 1 && strcmp(argv[1], "-h") == 0) /* argp has -? alone */
         argv[1] = help;
     argp_err_exit_status = EXIT_USAGE;

@@ -29,6 +29,10 @@ struct usage_row {
     bool maybe;       /* the option may come without its value */
 };
 
+/* The place of a row: in a `struct COMMAND_arguments`, or in what is common to commands. */
+#define AT(command, member) .offset = offsetof(struct command##_arguments, member)
+#define AT_COMMON(member)   .offset = offsetof(struct usage_common, member)
+
 /* Readers. The place is a bool, */
 usage_read usage_flag;
 /* a const char *, borrowed from the line, */

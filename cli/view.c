@@ -21,12 +21,9 @@ struct view_arguments {
 };
 
 static const struct usage_row rows[] = {
-    {"watch", NULL, "A link that sees and cannot act", usage_flag,
-     .offset = offsetof(struct view_arguments, watch)},
-    {"open", NULL, "Open it in this desktop's browser (xdg-open)", usage_flag,
-     .offset = offsetof(struct view_arguments, open)},
-    {"token", NULL, "Put the pairing token into the link instead of a ticket", usage_flag,
-     .offset = offsetof(struct view_arguments, token)},
+    {"watch", NULL, "A link that sees and cannot act", usage_flag, AT(view, watch)},
+    {"open", NULL, "Open it in this desktop's browser (xdg-open)", usage_flag, AT(view, open)},
+    {"token", NULL, "Put the pairing token into the link instead of a ticket", usage_flag, AT(view, token)},
     {0},
 };
 

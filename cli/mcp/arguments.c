@@ -18,20 +18,30 @@ json_t *mcp_arguments_own(const json_t *arguments)
     return own;
 }
 
+int mcp_arguments_size(const json_t *size, int32_t *width, int32_t *height, struct error *err)
+{
+    int64_t wide, high;
+    if (document_integer(size, "width", 1, MCP_COORDINATE_MAX, &wide, err) < 0 ||
+        document_integer(size, "height", 1, MCP_COORDINATE_MAX, &high, err) < 0)
+        return -1;
+    *width = (int32_t)wide;
+    *height = (int32_t)high;
+    return 0;
+}
+
 static int read_frame(const json_t *arguments, const struct mcp_scale *last, struct mcp_scale *scale,
                       struct error *err)
 {
     const json_t *frame = json_object_get(arguments, "frame");
-    int64_t width = 0, height = 0;
+    int32_t width, height;
     *scale = *last;
     if (!frame || json_is_null(frame))
         return 0;
-    if (document_integer(frame, "width", 1, MCP_COORDINATE_MAX, &width, err) < 0 ||
-        document_integer(frame, "height", 1, MCP_COORDINATE_MAX, &height, err) < 0 ||
+    if (mcp_arguments_size(frame, &width, &height, err) < 0 ||
         document_keys(frame, (const char *const[]){"width", "height", NULL}, err) < 0)
         return error_prefix(err, "\"frame\"");
     if (width != last->frame_width || height != last->frame_height)
-        *scale = mcp_scale_of((int32_t)width, (int32_t)height);
+        *scale = mcp_scale_of(width, height);
     return 0;
 }
 

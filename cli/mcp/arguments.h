@@ -40,6 +40,9 @@ json_t *mcp_arguments_batch(const json_t *arguments, const struct mcp_scale *las
 int mcp_arguments_region(const json_t *arguments, const struct mcp_scale *last, struct mcp_asked *asked,
                          struct mcp_box *given, struct mcp_box *on_screen, struct error *err);
 
+/* The size of a screen or picture: {"width", "height"}. */
+int mcp_arguments_size(const json_t *size, int32_t *width, int32_t *height, struct error *err);
+
 /* [x, y, width, height]. A new reference. */
 json_t *mcp_arguments_box(struct mcp_box box);
 

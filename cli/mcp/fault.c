@@ -63,16 +63,10 @@ int mcp_fault_from_node(struct mcp_fault *fault, const char *word, const struct 
         return mcp_fault_set(fault, "lease_ended");
     if (word[0])
         return mcp_fault_set(fault, word); /* one that is not in the table is a fault of the node */
-    switch (err->code) {
-    case ERROR_NOT_FOUND:
-        return mcp_fault_set(fault, "node_down");
-    case ERROR_TIMEOUT:
-        return mcp_fault_set(fault, "timeout");
-    case ERROR_TOO_LARGE:
-        return mcp_fault_set(fault, "picture_too_large");
-    default:
-        return mcp_fault_set(fault, "connection_lost");
-    }
+    return mcp_fault_set(fault, err->code == ERROR_NOT_FOUND   ? "node_down"
+                                : err->code == ERROR_TIMEOUT   ? "timeout"
+                                : err->code == ERROR_TOO_LARGE ? "picture_too_large"
+                                                               : "connection_lost");
 }
 
 json_t *mcp_fault_result(const struct mcp_fault *fault)

@@ -6,6 +6,7 @@
 #include "base/base64.h"
 #include "base/document.h"
 #include "base/text.h"
+#include "mcp/arguments.h"
 
 enum {
     RAW_MAX_BYTES = MCP_BASE64_MAX / 4 * 3,
@@ -179,27 +180,17 @@ json_t *mcp_picture_wish(const struct mcp_scale *last)
                      SETTLE_MS, "timeout_ms", SETTLE_TIMEOUT_MS);
 }
 
-static bool read_size(const json_t *object, int32_t *width, int32_t *height)
-{
-    struct error ignored = ERROR_INIT;
-    int64_t wide, high;
-    if (!json_is_object(object) ||
-        document_integer(object, "width", 1, MCP_COORDINATE_MAX, &wide, &ignored) < 0 ||
-        document_integer(object, "height", 1, MCP_COORDINATE_MAX, &high, &ignored) < 0)
-        return false;
-    *width = (int32_t)wide;
-    *height = (int32_t)high;
-    return true;
-}
-
 int mcp_picture_of_answer(struct mcp_node *node, struct mcp_stop *stop, const char *lease, json_t *answer,
                           struct mcp_picture *picture, struct mcp_fault *fault)
 {
     const json_t *shot = json_object_get(answer, "screenshot");
     const json_t *data = json_object_get(shot, "data");
     struct mcp_scale *scale = &picture->scale;
-    if (!json_is_string(data) || !read_size(shot, &scale->picture_width, &scale->picture_height) ||
-        !read_size(json_object_get(answer, "frame"), &scale->frame_width, &scale->frame_height) ||
+    struct error ignored = ERROR_INIT;
+    if (!json_is_string(data) ||
+        mcp_arguments_size(shot, &scale->picture_width, &scale->picture_height, &ignored) < 0 ||
+        mcp_arguments_size(json_object_get(answer, "frame"), &scale->frame_width, &scale->frame_height,
+                           &ignored) < 0 ||
         json_string_length(data) > MCP_BASE64_MAX ||
         !mcp_scale_fits(scale->picture_width, scale->picture_height))
         return mcp_picture_screen(node, stop, lease, 0, picture, fault);

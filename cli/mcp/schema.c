@@ -49,71 +49,43 @@ static json_t *make_size(const char *text)
                            text);
 }
 
-static json_t *make_text(int64_t min, int64_t max)
-{
-    return json_pack("{s:s, s:I, s:I}", "type", "string", "minLength", (json_int_t)min, "maxLength",
-                     (json_int_t)max);
-}
-
-static json_t *make_keys(int64_t min, int64_t max)
-{
-    return json_pack("{s:[o, o]}", "anyOf", json_pack("{s:s, s:i}", "type", "string", "minLength", 1),
-                     make_array(json_pack("{s:s, s:i}", "type", "string", "minLength", 1), min, max));
-}
-
 static json_t *make_region(void)
 {
     return make_array(make_integer(0, MCP_COORDINATE_MAX), 4, 4);
 }
 
-static json_t *make_field(const struct member *field)
+static json_t *make_value(const struct member *field)
 {
-    json_t *schema = NULL;
     switch (field->kind) {
     case MEMBER_INTEGER:
-        schema = make_integer(field->min, field->max);
-        break;
+        return make_integer(field->min, field->max);
     case MEMBER_WORD:
-        schema = make_words(field->words);
-        break;
+        return make_words(field->words);
     case FIELD_TEXT:
-        schema = make_text(field->min, field->max);
-        break;
+        return json_pack("{s:s, s:I, s:I}", "type", "string", "minLength", (json_int_t)field->min,
+                         "maxLength", (json_int_t)field->max);
     case FIELD_KEYS:
-        schema = make_keys(field->min, field->max);
-        break;
+        return json_pack(
+            "{s:[o, o]}", "anyOf", json_pack("{s:s, s:i}", "type", "string", "minLength", 1),
+            make_array(json_pack("{s:s, s:i}", "type", "string", "minLength", 1), field->min, field->max));
     case FIELD_MODIFIERS:
-        schema = make_array(make_words(field->words), 0, field->max);
-        break;
+        return make_array(make_words(field->words), 0, field->max);
     case FIELD_PATH:
-        schema = make_array(make_array(make_integer(0, MCP_COORDINATE_MAX), 2, 2), field->min, field->max);
-        break;
+        return make_array(make_array(make_integer(0, MCP_COORDINATE_MAX), 2, 2), field->min, field->max);
     case FIELD_REGION:
-        schema = make_region();
-        break;
+        return make_region();
+    default:
+        return json_object();
     }
-    if (!schema)
-        schema = json_object();
-    describe_schema(schema, field->help);
-    if (field->fallback) {
-        json_t *fallback = json_loads(field->fallback, JSON_DECODE_ANY, NULL);
-        if (fallback)
-            json_object_set_new(schema, "default", fallback);
-    }
+}
+
+static json_t *make_field(const struct member *field)
+{
+    json_t *schema = describe_schema(make_value(field), field->help);
+    json_t *fallback = field->fallback ? json_loads(field->fallback, JSON_DECODE_ANY, NULL) : NULL;
+    if (fallback)
+        json_object_set_new(schema, "default", fallback);
     return schema;
-}
-
-static json_t *make_flag(void)
-{
-    return describe_schema(
-        json_pack("{s:s, s:b}", "type", "boolean", "default", 0),
-        "also answer a screenshot, taken once the screen is still: acts and looks in one call");
-}
-
-static json_t *make_frame(void)
-{
-    return make_size("the size of the screen that the coordinates refer to, as \"frame\" of a screenshot "
-                     "said; left out, it is that of the last screenshot");
 }
 
 /* The wider of two bounds of one name: "maximum" of duration_ms, "maxItems" of keys. */
@@ -187,9 +159,16 @@ json_t *mcp_schema_arguments(const struct member *fields, size_t count, bool scr
             json_array_append_new(required, json_string(field->name));
     }
     if (screenshot)
-        json_object_set_new(properties, "screenshot", make_flag());
+        json_object_set_new(
+            properties, "screenshot",
+            describe_schema(
+                json_pack("{s:s, s:b}", "type", "boolean", "default", 0),
+                "also answer a screenshot, taken once the screen is still: acts and looks in one call"));
     if (frame)
-        json_object_set_new(properties, "frame", make_frame());
+        json_object_set_new(
+            properties, "frame",
+            make_size("the size of the screen that the coordinates refer to, as \"frame\" of a screenshot "
+                      "said; left out, it is that of the last screenshot"));
     return make_object(properties, required);
 }
 

@@ -62,11 +62,11 @@ json_t *record_encode(const struct config *config, enum config_intent intent, bo
     clock_format(facts->time_ms, time);
     json_t *sections = json_object();
     for (const struct record_section *section = record_sections; section->members; section++) {
-        json_t *object = section->name ? json_object() : sections;
+        json_t *facts_of = section->name ? json_object() : sections;
         for (const struct member *member = section->members; member->name; member++)
-            json_object_set_new(object, member->name, encode_fact(member, facts));
+            json_object_set_new(facts_of, member->name, encode_fact(member, facts));
         if (section->name)
-            json_object_set_new(sections, section->name, object);
+            json_object_set_new(sections, section->name, facts_of);
     }
     json_object_set_new(json_object_get(sections, "image"), "labels",
                         facts->image.labels ? json_deep_copy(facts->image.labels) : json_null());

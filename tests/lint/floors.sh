@@ -2,13 +2,10 @@
 # Holds the floors of the house (docs/ARCHITECTURE.md): a part includes only itself and parts below it in this
 # list, node/ includes nothing of cli/, and no header of ours is included by a path that leaves its folder. Inside a
 # folder the order is that of its CMakeLists.txt: order.py.
-# Usage: floors.sh SOURCE_DIR [FOLDER...]    the insides of these, as "lease" or "cli" (default: the list)
+# Usage: floors.sh SOURCE_DIR
 set -eu
-conforms="base protocol config image guest doctor pairing display web view lease http cli"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
-shift
-[ $# = 0 ] || conforms=$*
 
 floors="base protocol config image guest doctor pairing display web view lease http"
 faults=$(mktemp)
@@ -55,7 +52,7 @@ trap 'rm -f "$faults"' EXIT
             print "floors.sh: only " checked + 0 " includes were found: this test looks in the wrong place"
     }' >"$faults"
 # shellcheck disable=SC2086 # a list of words
-python3 -B "$here/order.py" . $conforms >>"$faults" || [ -s "$faults" ] || echo "order.py failed" >"$faults"
+python3 -B "$here/order.py" . $floors cli >>"$faults" || [ -s "$faults" ] || echo "order.py failed" >"$faults"
 
 if [ -s "$faults" ]; then
     cat "$faults" >&2

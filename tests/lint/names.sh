@@ -2,26 +2,21 @@
 # Holds the names of node/ and cli/: one search finds one thing. In each folder a file-private function is
 # `verb_object` (two words and more) and the name of one file alone, and so is a struct's tag; no two files of node/
 # have one basename (x.c and x.h are one).
-# Usage: names.sh SOURCE_DIR [FOLDER...]    as "lease", "view" or "cli/mcp": what stands in these (default: the list)
+# Usage: names.sh SOURCE_DIR
 set -eu
-conforms="base protocol config image guest doctor pairing display web view lease http node cli cli/mcp"
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$1"
-shift
-[ $# = 0 ] || conforms=$*
 
 faults=$(mktemp)
 trap 'rm -f "$faults"' EXIT
 
 find node cli \( -name '*.[ch]' -o -name '*.cpp' \) | sort | xargs python3 -B "$here/declarations.py" |
-    awk -v conforms="$conforms" '
-        BEGIN { split(conforms, list, " "); for (i in list) wanted[list[i]] }
+    awk '
         {
             folder = $2
             sub("/[^/]*$", "", folder)
-            sub("^node/", "", folder)
             checked++
-            if (!(folder in wanted) || ($1 != "static" && $1 != "tag"))
+            if ($1 != "static" && $1 != "tag")
                 next
             if ($1 == "static" && $4 !~ /._./ && $4 != "main")
                 print $2 ":" $3 ": " $4 "() is one word: a file-private function is verb_object"
@@ -36,17 +31,12 @@ find node cli \( -name '*.[ch]' -o -name '*.cpp' \) | sort | xargs python3 -B "$
         END { if (checked < 20) print "names.sh: only " checked + 0 " declarations: this test looks in the wrong place" }
     ' >"$faults"
 
-find node \( -name '*.[ch]' -o -name '*.cpp' \) | sort | awk -v conforms="$conforms" '
-    BEGIN { split(conforms, list, " "); for (i in list) wanted[list[i]] }
+find node \( -name '*.[ch]' -o -name '*.cpp' \) | sort | awk '
     {
-        stem = $0
+        stem = name = $0
         sub("\\.[a-z]*$", "", stem)
-        folder = name = stem
-        sub("/[^/]*$", "", folder)
-        sub("^node/", "", folder)
+        sub("\\.[a-z]*$", "", name)
         sub("^.*/", "", name)
-        if (!(folder in wanted))
-            next
         if (name in first && first[name] != stem)
             print $0 ": " first[name] " has this basename too: it is used once in node/"
         else
@@ -57,4 +47,4 @@ if [ -s "$faults" ]; then
     cat "$faults" >&2
     exit 1
 fi
-echo "names in order: $conforms"
+echo "all names in order"

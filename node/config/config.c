@@ -3,13 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/nearest.h"
 #include "base/text.h"
-#include "config/settings.h"
 
 /* The written file is 4 KiB; one much larger is something else under this name. */
 enum { FILE_MAX_BYTES = 64 * 1024 };
@@ -21,10 +19,8 @@ static struct config *make_default(const char *home)
     struct config *config = memory_new(sizeof *config);
     config->home = text_copy(home);
     config->path = file_join(home, "node.toml");
-    size_t count;
-    const struct config_key *keys = config_keys(&count);
-    for (size_t i = 0; i < count; i++)
-        config_key_reset(&keys[i], config);
+    for (const struct config_key *key = config_keys; key->member.name; key++)
+        config_key_reset(key, config);
     return config;
 }
 
@@ -32,11 +28,10 @@ static int refuse_unknown(const struct toml_entry *entry, const char *path, stru
 {
     enum { NAMES_MAX = 64 };
     const char *names[NAMES_MAX];
-    size_t count;
-    const struct config_key *keys = config_keys(&count);
-    for (size_t i = 0; i < count && i < NAMES_MAX; i++)
-        names[i] = keys[i].member.name;
-    const char *near = nearest_word(entry->key, names, count < NAMES_MAX ? count : NAMES_MAX);
+    size_t count = 0;
+    for (const struct config_key *key = config_keys; key->member.name && count < NAMES_MAX; key++)
+        names[count++] = key->member.name;
+    const char *near = nearest_word(entry->key, names, count);
     CLEANUP_FREE char *name = text_format("%.60s", entry->key);
     for (char *c = name; *c; c++)
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
@@ -123,14 +118,12 @@ int config_check_unchanged(const struct config *config, struct error *err)
     CLEANUP_CONFIG struct config *now = config_load(config->home, err);
     if (!now)
         return -1;
-    size_t count;
-    const struct config_key *keys = config_keys(&count);
     CLEANUP_TEXT struct text_buffer changed = {0};
-    for (size_t i = 0; i < count; i++) {
-        CLEANUP_FREE char *before = config_key_text(&keys[i], config);
-        CLEANUP_FREE char *after = config_key_text(&keys[i], now);
+    for (const struct config_key *key = config_keys; key->member.name; key++) {
+        CLEANUP_FREE char *before = config_key_text(key, config);
+        CLEANUP_FREE char *after = config_key_text(key, now);
         if (!same_text(before, after))
-            text_join(&changed, ", ", "%s", keys[i].member.name);
+            text_join(&changed, ", ", "%s", key->member.name);
     }
     if (changed.text)
         return error_set(err, ERROR_CONFIG, "%s says something else now than when it was read (%s)",
@@ -167,10 +160,8 @@ int config_write_default(const char *home, struct error *err)
         &text, "%s",
         "# What this Berthos node offers, and how. See berth-node.toml(5).\n"
         "# Unknown keys and values out of bounds are refused; berth doctor says what this host lacks.\n\n");
-    size_t count;
-    const struct config_key *keys = config_keys(&count);
-    for (size_t i = 0; i < count; i++)
-        append_key(&text, &keys[i]);
+    for (const struct config_key *key = config_keys; key->member.name; key++)
+        append_key(&text, key);
     return file_write_atomic(path, 0600, text.text, text.size - 1, err); /* without the last empty line */
 }
 
@@ -178,11 +169,9 @@ void config_free(struct config *config)
 {
     if (!config)
         return;
-    size_t count;
-    const struct config_key *keys = config_keys(&count);
-    for (size_t i = 0; i < count; i++)
-        if (keys[i].member.kind == MEMBER_STRING)
-            free(*(char **)((char *)config + keys[i].member.offset));
+    for (const struct config_key *key = config_keys; key->member.name; key++)
+        if (key->member.kind == MEMBER_STRING)
+            free(*(char **)((char *)config + key->member.offset));
     free(config->home);
     free(config->path);
     free(config);

@@ -38,17 +38,15 @@ int config_make_home(const char *home, struct error *err)
     if (info.st_uid != geteuid() && info.st_uid != 0) {
         CLEANUP_FREE char *owner = user_name(info.st_uid);
         CLEANUP_FREE char *self = user_name(geteuid());
-        return error_set(
-            err, ERROR_CONFIG,
-            "%s belongs to %s, and this runs as %s: run it as %s, or set BERTHOS_HOME to a folder "
-            "of your own",
-            home, owner, self, owner);
+        return error_set(err, ERROR_CONFIG,
+                         "%s belongs to %s, and this runs as %s: run it as %s, or set BERTHOS_HOME to a "
+                         "folder of your own",
+                         home, owner, self, owner);
     }
     if (info.st_mode & 077)
-        return error_set(
-            err, ERROR_CONFIG,
-            "others may enter %s: its mode is %04o and must be 0700, for it holds keys and tokens; run: "
-            "chmod 700 %s",
-            home, (unsigned)(info.st_mode & 07777), home);
+        return error_set(err, ERROR_CONFIG,
+                         "others may enter %s: its mode is %04o and must be 0700, for it holds keys and "
+                         "tokens; run: chmod 700 %s",
+                         home, (unsigned)(info.st_mode & 07777), home);
     return 0;
 }

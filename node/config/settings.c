@@ -26,35 +26,12 @@ static const char *word_of(const char *const *words, unsigned value)
     return "unknown";
 }
 
-const char *config_class_word(enum config_class value)
-{
-    return word_of(class_words, value);
-}
-
-const char *config_chassis_word(enum config_chassis value)
-{
-    return word_of(chassis_words, value);
-}
-
-const char *config_intent_word(enum config_intent value)
-{
-    return word_of(intent_words, value);
-}
-
-const char *config_guest_os_word(enum config_guest_os value)
-{
-    return word_of(guest_os_words, value);
-}
-
-const char *config_accel_word(enum config_accel value)
-{
-    return word_of(accel_words, value);
-}
-
-const char *config_warm_word(enum config_warm value)
-{
-    return word_of(warm_words, value);
-}
+#define WORD_OF(name)                                                                                        \
+    const char *config_##name##_word(enum config_##name value)                                               \
+    {                                                                                                        \
+        return word_of(name##_words, value);                                                                 \
+    }
+CONFIG_WORDS(WORD_OF)
 
 /* Text that may stand in a path, a sentence or a domain's XML without surprise. */
 static bool is_plain(const char *value)
@@ -108,7 +85,7 @@ static bool uri_ok(const char *value)
         MEMBER(name, kind, __VA_ARGS__), .derived = words                                                    \
     }
 
-static const struct config_key keys[] = {
+const struct config_key config_keys[] = {
     KEY(class, MEMBER_WORD, .fallback = "vm-guest", .words = class_words,
         .help = "What this machine is. A laptop is never eligible."),
     KEY(chassis, MEMBER_WORD, .fallback = "unknown", .words = chassis_words,
@@ -148,9 +125,8 @@ static const struct config_key keys[] = {
     KEY(vcpu_overcommit, MEMBER_INTEGER, .fallback = "1", .min = 1, .max = CONFIG_OVERCOMMIT_MAX,
         .help = "How often a host CPU may be promised. Above 1 only with accel = \"tcg\"."),
     KEY(libvirt_uri, MEMBER_STRING, .fallback = "qemu:///system", .check = uri_ok,
-        .allowed =
-            "\"qemu:///system\" or \"qemu:///session\", either with ?socket=/PATH (the hypervisor must be on "
-            "this host)",
+        .allowed = "\"qemu:///system\" or \"qemu:///session\", either with ?socket=/PATH (the hypervisor "
+                   "must be on this host)",
         .help = "The hypervisor of this host: qemu:///system or qemu:///session. A socket of its own may\n"
                 "follow, as in qemu:///system?socket=/run/libvirt/libvirt-sock."),
     KEY(accel, MEMBER_WORD, .fallback = "kvm", .words = accel_words,
@@ -170,19 +146,14 @@ static const struct config_key keys[] = {
         .help =
             "How the next guest is kept ready: ram (booted and paused, which takes the memory of one lease\n"
             "more for each berth), disk (booted once and saved) or off (booted when it is asked for)."),
+    {.member = {.name = NULL}},
 };
-
-const struct config_key *config_keys(size_t *count)
-{
-    *count = sizeof keys / sizeof keys[0];
-    return keys;
-}
 
 const struct config_key *config_key_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        if (strcmp(keys[i].member.name, name) == 0)
-            return &keys[i];
+    for (const struct config_key *key = config_keys; key->member.name; key++)
+        if (strcmp(key->member.name, name) == 0)
+            return key;
     return NULL;
 }
 

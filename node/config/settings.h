@@ -65,8 +65,8 @@ struct config_key {
         *derived; /* the default in words, where it depends on something else and there is no fallback */
 };
 
-/* The table. Borrowed, static. */
-const struct config_key *config_keys(size_t *count);
+/* The table, ended by a row without a name. */
+extern const struct config_key config_keys[];
 
 /* The row of a name, or NULL. */
 const struct config_key *config_key_find(const char *name);
@@ -93,12 +93,9 @@ int config_key_set(const struct config_key *key, const struct toml_entry *entry,
 
 /* The words of node.toml for a value; "unknown" for a value outside the enum, or that is not written there.
  * Borrowed, static. */
-const char *config_class_word(enum config_class value);
-const char *config_chassis_word(enum config_chassis value);
-const char *config_intent_word(enum config_intent value);
-const char *config_guest_os_word(enum config_guest_os value);
-const char *config_accel_word(enum config_accel value);
-const char *config_warm_word(enum config_warm value);
+#define CONFIG_WORDS(WORD) WORD(class) WORD(chassis) WORD(intent) WORD(guest_os) WORD(accel) WORD(warm)
+#define CONFIG_WORD(name)  const char *config_##name##_word(enum config_##name value);
+CONFIG_WORDS(CONFIG_WORD)
 
 /* Reads an intent's word. False for any other word. */
 bool config_intent_from(const char *word, enum config_intent *value);

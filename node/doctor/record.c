@@ -47,11 +47,9 @@ static json_t *encode_fact(const struct member *member, const struct facts *fact
 
 static json_t *encode_config(const struct config *config)
 {
-    size_t count;
-    const struct config_key *keys = config_keys(&count);
     json_t *document = json_object();
-    for (size_t i = 0; i < count; i++)
-        json_object_set_new(document, keys[i].member.name, member_encode(&keys[i].member, config));
+    for (const struct config_key *key = config_keys; key->member.name; key++)
+        json_object_set_new(document, key->member.name, member_encode(&key->member, config));
     return document;
 }
 

@@ -13,19 +13,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void set_all(const struct toml_document *document)
 {
     struct config config = {0};
-    size_t count;
-    const struct config_key *keys = config_keys(&count);
-    for (size_t i = 0; i < count; i++)
-        config_key_reset(&keys[i], &config);
+    for (const struct config_key *key = config_keys; key->member.name; key++)
+        config_key_reset(key, &config);
     for (size_t i = 0; i < document->count; i++) {
         struct error err = ERROR_INIT;
         const struct config_key *key = config_key_find(document->entries[i].key);
         if (key && config_key_set(key, &document->entries[i], "fuzz", &config, &err) < 0 && !err.text[0])
             abort();
     }
-    for (size_t i = 0; i < count; i++)
-        if (keys[i].member.kind == MEMBER_STRING)
-            free(*(char **)((char *)&config + keys[i].member.offset));
+    for (const struct config_key *key = config_keys; key->member.name; key++)
+        if (key->member.kind == MEMBER_STRING)
+            free(*(char **)((char *)&config + key->member.offset));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -21,16 +21,14 @@ struct bench {
 /* node.toml as it must have been for this configuration: the doctor compares. */
 static void write_settings(struct config *config)
 {
-    size_t count;
-    const struct config_key *keys = config_keys(&count);
     struct error err = ERROR_INIT;
     CLEANUP_FREE char *toml = text_copy("");
     config->path = file_join(config->home, "node.toml");
     config->start_timeout_seconds = 60;
-    for (size_t i = 0; i < count; i++) {
+    for (const struct config_key *key = config_keys; key->member.name; key++) {
         CLEANUP_FREE char *before = toml;
-        CLEANUP_FREE char *value = config_key_text(&keys[i], config);
-        toml = value ? text_format("%s%s = %s\n", before, keys[i].member.name, value) : text_copy(before);
+        CLEANUP_FREE char *value = config_key_text(key, config);
+        toml = value ? text_format("%s%s = %s\n", before, key->member.name, value) : text_copy(before);
     }
     REQUIRE(config_make_home(config->home, &err) == 0);
     fixture_write(config->path, toml, strlen(toml));

@@ -18,8 +18,10 @@ struct report *evaluate(const struct config *config, enum config_intent intent, 
                               .public = intent != INTENT_PRIVATE,
                               .deep = deep || intent != INTENT_PRIVATE,
                               .report = report};
-    for (int row = 0; row < ROW_COUNT; row++)
+    for (int row = 0; row < ROW_COUNT; row++) {
+        verdict.row = (enum report_row)row;
         judges[row](&verdict);
+    }
 
     report->ok = intent == INTENT_PRIVATE || intent == INTENT_PUBLIC;
     for (int row = 0; row < ROW_COUNT; row++)

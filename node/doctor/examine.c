@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/sync.h"
-#include "base/text.h"
 #include "config/home.h"
 #include "config/identity.h"
 #include "doctor/probe_canary.h"

@@ -147,18 +147,15 @@ struct facts {
  * Rows of the tables by which a recording names what was found (record.h). Each stands beside the probe that
  * finds it, so that a new fact is a member here, and a row there.
  */
-#define FACT_IS(section, member)                                                                             \
+#define FACT_ROW(name, kind, section, member, ...)                                                           \
     {                                                                                                        \
-#member, MEMBER_WORD, MEMBER_AT(struct facts, section.member), .words = fact_words                   \
+        name, kind, MEMBER_AT(struct facts, section.member), __VA_ARGS__                                     \
     }
-#define FACT_SAYS(section, member)                                                                           \
-    {                                                                                                        \
-#member, MEMBER_TEXT, MEMBER_AT(struct facts, section.member)                                        \
-    }
+#define FACT_IS(section, member)        FACT_ROW(#member, MEMBER_WORD, section, member, .words = fact_words)
+#define FACT_SAYS(section, member)      FACT_ROW(#member, MEMBER_TEXT, section, member, .min = 0)
+#define FACT_OWN(section, member, kind) FACT_ROW(#member, kind, section, member, .min = 0)
 #define FACT_COUNTS(section, member)                                                                         \
-    {                                                                                                        \
-#member, MEMBER_INTEGER, MEMBER_AT(struct facts, section.member), .min = INT64_MIN, .max = INT64_MAX \
-    }
+    FACT_ROW(#member, MEMBER_INTEGER, section, member, .min = INT64_MIN, .max = INT64_MAX)
 #define FACT_ROWS_END                                                                                        \
     {                                                                                                        \
         .name = NULL                                                                                         \

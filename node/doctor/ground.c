@@ -1,6 +1,5 @@
 #include "doctor/ground.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -29,27 +29,26 @@ void judge_runtime(struct verdict *verdict)
     CLEANUP_FREE char *qemu = text_version(runtime->qemu_version);
     const char *missing = missing_feature(runtime);
     if (runtime->answers != FACT_YES)
-        verdict_say(verdict, ROW_RUNTIME, STATUS_FAIL,
-                    "libvirt does not answer at %s (%s); start it (systemctl start libvirtd) and let this "
-                    "user in (group libvirt)",
-                    uri, runtime->error[0] ? runtime->error : "it was not asked");
+        verdict_fail(verdict,
+                     "libvirt does not answer at %s (%s); start it (systemctl start libvirtd) and let this "
+                     "user in (group libvirt)",
+                     uri, runtime->error[0] ? runtime->error : "it was not asked");
     else if (runtime->libvirt_version == 0 || runtime->qemu_version == 0)
-        verdict_say(verdict, ROW_RUNTIME, STATUS_FAIL,
-                    "libvirt answers at %s but cannot say what it can do (%s); see libvirtd's log", uri,
-                    runtime->error[0] ? runtime->error : "it was not asked");
+        verdict_fail(verdict, "libvirt answers at %s but cannot say what it can do (%s); see libvirtd's log",
+                     uri, runtime->error[0] ? runtime->error : "it was not asked");
     else if (missing)
-        verdict_say(verdict, ROW_RUNTIME, STATUS_FAIL,
-                    "libvirt %s with QEMU %s at %s does not offer %s for %s guests; install qemu-system-x86",
-                    libvirt, qemu, uri, missing, config_accel_word(verdict->config->accel));
+        verdict_fail(verdict,
+                     "libvirt %s with QEMU %s at %s does not offer %s for %s guests; install qemu-system-x86",
+                     libvirt, qemu, uri, missing, config_accel_word(verdict->config->accel));
     else if (runtime->converts != FACT_YES)
-        verdict_say(verdict, ROW_RUNTIME, STATUS_FAIL,
-                    "libvirt %s with QEMU %s at %s does not take the domain that a lease would start: %s",
-                    libvirt, qemu, uri, runtime->error[0] ? runtime->error : "it was not asked");
+        verdict_fail(verdict,
+                     "libvirt %s with QEMU %s at %s does not take the domain that a lease would start: %s",
+                     libvirt, qemu, uri, runtime->error[0] ? runtime->error : "it was not asked");
     else
-        verdict_say(verdict, ROW_RUNTIME, STATUS_PASS,
-                    "libvirt %s at %s, QEMU %s for %s with %s, and it takes the domain that a lease would "
-                    "start",
-                    libvirt, uri, qemu, runtime->arch, runtime->machine);
+        verdict_pass(
+            verdict,
+            "libvirt %s at %s, QEMU %s for %s with %s, and it takes the domain that a lease would start",
+            libvirt, uri, qemu, runtime->arch, runtime->machine);
 }
 
 /* Why there is no working KVM, with the cure that fits what was read; NULL when it works. *Owned*. */
@@ -60,8 +59,7 @@ static char *kvm_problem(const struct kvm_facts *kvm)
         if (kvm->cpu_flag != FACT_YES)
             cure = kvm->virtual_host == FACT_YES
                        ? "this host is itself a virtual machine without nested virtualization: switch that "
-                         "on at "
-                         "its host"
+                         "on at its host"
                        : "the CPU shows neither vmx nor svm: switch virtualization on in the firmware";
         else if (kvm->module == FACT_YES)
             cure = "the module is loaded, so virtualization is off in the firmware or /dev lacks the device";
@@ -69,16 +67,16 @@ static char *kvm_problem(const struct kvm_facts *kvm)
     }
     if (kvm->opens_for_us == FACT_YES && kvm->opens_for_qemu == FACT_NO)
         return text_format(
-            "/dev/kvm (mode %04o, group %s) does not open for QEMU's user %s, though it does for "
-            "this one: libvirt then probes QEMU anew on every call, which makes a start take a "
-            "minute; run chgrp kvm /dev/kvm && chmod 0660 /dev/kvm and add the user to group kvm",
+            "/dev/kvm (mode %04o, group %s) does not open for QEMU's user %s, though it does for this one: "
+            "libvirt then probes QEMU anew on every call, which makes a start take a minute; run chgrp kvm "
+            "/dev/kvm && chmod 0660 /dev/kvm and add the user to group kvm",
             kvm->mode, kvm->group, kvm->user);
     if (kvm->opens_for_qemu != FACT_YES)
-        return text_format(
-            "/dev/kvm (mode %04o, group %s) is there but was not opened as QEMU's user %s%s%s; add "
-            "that user and yourself to group %s (never chmod 666)",
-            kvm->mode, kvm->group, kvm->user[0] ? kvm->user : "(unknown while libvirt does not answer)",
-            kvm->error[0] ? ": " : "", kvm->error, kvm->group[0] ? kvm->group : "kvm");
+        return text_format("/dev/kvm (mode %04o, group %s) is there but was not opened as QEMU's user "
+                           "%s%s%s; add that user and yourself to group %s (never chmod 666)",
+                           kvm->mode, kvm->group,
+                           kvm->user[0] ? kvm->user : "(unknown while libvirt does not answer)",
+                           kvm->error[0] ? ": " : "", kvm->error, kvm->group[0] ? kvm->group : "kvm");
     if (kvm->api_version != 12)
         return text_format("/dev/kvm speaks version %" PRId64 " of its interface, not 12; update the kernel",
                            kvm->api_version);
@@ -89,13 +87,12 @@ static char *kvm_problem(const struct kvm_facts *kvm)
     if ((kvm->loop_ns - 1) / kvm->loop_turns >= KVM_TURN_MAX_NS)
         return text_format(
             "/dev/kvm opens but only emulates: %" PRId64 " turns of a two-instruction loop took %" PRId64
-            " us, %" PRId64 " ns a turn, where hardware needs about one (at most %d are allowed); use "
-            "a host with hardware virtualization, or nested virtualization switched on",
+            " us, %" PRId64 " ns a turn, where hardware needs about one (at most %d are allowed); use a host "
+            "with hardware virtualization, or nested virtualization switched on",
             kvm->loop_turns, kvm->loop_ns / 1000, kvm->loop_ns / kvm->loop_turns, KVM_TURN_MAX_NS);
     if (kvm->cpu_flag != FACT_YES)
-        return text_format(
-            "/dev/kvm runs code, but the CPU shows neither vmx nor svm in /proc/cpuinfo, so what "
-            "runs it is not this CPU's virtualization; use another host");
+        return text_format("/dev/kvm runs code, but the CPU shows neither vmx nor svm in /proc/cpuinfo, so "
+                           "what runs it is not this CPU's virtualization; use another host");
     return NULL;
 }
 
@@ -111,18 +108,17 @@ void judge_kvm(struct verdict *verdict)
                             (double)kvm->loop_ns / (double)kvm->loop_turns);
     switch (verdict->config->accel) {
     case ACCEL_KVM:
-        verdict_say(verdict, ROW_KVM, problem ? STATUS_FAIL : STATUS_PASS, "%s", problem ? problem : works);
+        verdict_say(verdict, problem ? STATUS_FAIL : STATUS_PASS, "%s", problem ? problem : works);
         return;
     case ACCEL_TCG:
-        verdict_say(
-            verdict, ROW_KVM, verdict->public ? STATUS_FAIL : STATUS_WARN,
-            "accel is tcg: guests run in slow software emulation, which is for development in private "
-            "intent only; %s%s",
-            problem ? "as for KVM here: " : "this host has KVM, set accel to kvm: ",
-            problem ? problem : works);
+        verdict_say(verdict, verdict->public ? STATUS_FAIL : STATUS_WARN,
+                    "accel is tcg: guests run in slow software emulation, which is for development in "
+                    "private intent only; %s%s",
+                    problem ? "as for KVM here: " : "this host has KVM, set accel to kvm: ",
+                    problem ? problem : works);
         return;
     }
-    verdict_say(verdict, ROW_KVM, STATUS_FAIL, "accel in node.toml is unknown; set it to kvm");
+    verdict_fail(verdict, "accel in node.toml is unknown; set it to kvm");
 }
 
 static void judge_found_image(struct verdict *verdict)
@@ -130,61 +126,48 @@ static void judge_found_image(struct verdict *verdict)
     const struct image_facts *image = &verdict->facts->image;
     const char *pinned = verdict->config->image_digest;
     if (!image->labels || !image->name[0])
-        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the image's labels are not known");
+        verdict_fail(verdict, "the image's labels are not known");
     else if (image->readable_by_qemu == FACT_NO)
-        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the image %s is verified, but %s", image->name,
-                    image->readable_error);
+        verdict_fail(verdict, "the image %s is verified, but %s", image->name, image->readable_error);
     else if (image->readable_by_qemu != FACT_YES)
-        verdict_say(
-            verdict, ROW_GUEST_IMAGE, STATUS_FAIL,
-            "the image %s is verified, but whether QEMU's user can read it is unknown while libvirt does "
-            "not say who that is; see the row runtime",
-            image->name);
+        verdict_fail(verdict,
+                     "the image %s is verified, but whether QEMU's user can read it is unknown while libvirt "
+                     "does not say who that is; see the row runtime",
+                     image->name);
     else if (verdict->public && image->test_only != FACT_NO)
-        verdict_say(
-            verdict, ROW_GUEST_IMAGE, STATUS_FAIL,
-            "the image %s is made for tests, which public intent refuses; run berth image build and set "
-            "image to what it makes",
-            image->name);
+        verdict_fail(verdict,
+                     "the image %s is made for tests, which public intent refuses; run berth image build and "
+                     "set image to what it makes",
+                     image->name);
     else if (verdict->public && (!pinned || strcmp(pinned, image->manifest_sha256) != 0))
-        verdict_say(
-            verdict, ROW_GUEST_IMAGE, STATUS_FAIL,
-            "the image %s is verified, but public intent wants it pinned; set image_digest = \"%s\" in "
-            "node.toml if you trust it",
-            image->name, image->manifest_sha256);
+        verdict_fail(verdict,
+                     "the image %s is verified, but public intent wants it pinned; set image_digest = \"%s\" "
+                     "in node.toml if you trust it",
+                     image->name, image->manifest_sha256);
     else
-        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_PASS,
-                    "the image %s is there, its labels are the contract's, its bytes are its manifest's "
-                    "(sha256 %.12s...)%s, and QEMU's user can read it%s",
-                    image->name, image->manifest_sha256, pinned ? ", which is the pinned one" : "",
-                    image->test_only == FACT_NO ? "" : "; it is made for tests");
+        verdict_pass(verdict,
+                     "the image %s is there, its labels are the contract's, its bytes are its manifest's "
+                     "(sha256 %.12s...)%s, and QEMU's user can read it%s",
+                     image->name, image->manifest_sha256, pinned ? ", which is the pinned one" : "",
+                     image->test_only == FACT_NO ? "" : "; it is made for tests");
 }
 
 void judge_guest_image(struct verdict *verdict)
 {
     const struct image_facts *image = &verdict->facts->image;
-    const char *error = image->error[0] ? image->error : "nothing more is known";
-    switch (image->state) {
-    case IMAGE_STATE_VERIFIED:
+    static const char *const problems[] = {
+        [IMAGE_STATE_UNKNOWN] = "was not looked at",
+        [IMAGE_STATE_MISSING] = "is missing",
+        [IMAGE_STATE_STALE] = "is stale",
+        [IMAGE_STATE_TAMPERED] = "is not what it says",
+        [IMAGE_STATE_UNREADABLE] = "cannot be trusted or read",
+    };
+    bool listed = (unsigned)image->state < sizeof problems / sizeof problems[0];
+    if (image->state == IMAGE_STATE_VERIFIED)
         judge_found_image(verdict);
-        return;
-    case IMAGE_STATE_MISSING:
-        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image is missing: %s", error);
-        return;
-    case IMAGE_STATE_STALE:
-        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image is stale: %s", error);
-        return;
-    case IMAGE_STATE_TAMPERED:
-        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image is not what it says: %s", error);
-        return;
-    case IMAGE_STATE_UNREADABLE:
-        verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image cannot be trusted or read: %s",
-                    error);
-        return;
-    case IMAGE_STATE_UNKNOWN:
-        break;
-    }
-    verdict_say(verdict, ROW_GUEST_IMAGE, STATUS_FAIL, "the guest image was not looked at: %s", error);
+    else
+        verdict_fail(verdict, "the guest image %s: %s", problems[listed ? image->state : IMAGE_STATE_UNKNOWN],
+                     image->error[0] ? image->error : "nothing more is known");
 }
 
 void judge_egress(struct verdict *verdict)
@@ -192,31 +175,26 @@ void judge_egress(struct verdict *verdict)
     const struct domain_facts *domain = &verdict->facts->domain;
     const struct canary_facts *canary = &verdict->facts->canary;
     if (verdict->config->egress != EGRESS_DEFAULT_DENY)
-        verdict_say(verdict, ROW_EGRESS, STATUS_FAIL,
-                    "egress in node.toml is not default-deny, and a lease here has no network; set it to "
-                    "default-deny");
+        verdict_fail(verdict, "egress in node.toml is not default-deny, and a lease here has no network; set "
+                              "it to default-deny");
     else if (domain->inspected != FACT_YES)
-        verdict_say(verdict, ROW_EGRESS, STATUS_FAIL,
-                    "the domain that a lease would start is not known to be without a network: %s",
-                    domain->error[0] ? domain->error : "it was not rendered; see the row runtime");
+        verdict_fail(verdict, "the domain that a lease would start is not known to be without a network: %s",
+                     domain->error[0] ? domain->error : "it was not rendered; see the row runtime");
     else if (!verdict->deep)
-        verdict_say(
-            verdict, ROW_EGRESS, STATUS_PASS,
+        verdict_pass(
+            verdict,
             "default-deny: the domain that a lease would start has no network device and nothing else "
             "outside the allow-list (its XML was inspected; --deep starts one and looks at the process)");
     else if (canary->started != FACT_YES || canary->gone != FACT_YES)
-        verdict_say(verdict, ROW_EGRESS, STATUS_FAIL,
-                    "a paused canary under a lease's own XML was not started, inspected and ended: %s",
-                    canary->error[0] ? canary->error
-                                     : "it was not tried; see the rows runtime and guest_image");
+        verdict_fail(
+            verdict, "a paused canary under a lease's own XML was not started, inspected and ended: %s",
+            canary->error[0] ? canary->error : "it was not tried; see the rows runtime and guest_image");
     else if (canary->no_sockets != FACT_YES)
-        verdict_say(verdict, ROW_EGRESS, STATUS_FAIL,
-                    "the canary's QEMU is not known to be without network sockets: %s",
-                    canary->sockets_error[0] ? canary->sockets_error : "they were not looked at");
+        verdict_fail(verdict, "the canary's QEMU is not known to be without network sockets: %s",
+                     canary->sockets_error[0] ? canary->sockets_error : "they were not looked at");
     else
-        verdict_say(
-            verdict, ROW_EGRESS, STATUS_PASS,
-            "default-deny: a canary under a lease's own XML had nothing outside the allow-list, and its "
-            "QEMU no network socket and no tap (%" PRId64 " ms)",
-            canary->took_ms);
+        verdict_pass(verdict,
+                     "default-deny: a canary under a lease's own XML had nothing outside the allow-list, and "
+                     "its QEMU no network socket and no tap (%" PRId64 " ms)",
+                     canary->took_ms);
 }

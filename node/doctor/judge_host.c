@@ -69,23 +69,23 @@ void judge_capacity(struct verdict *verdict)
     CLEANUP_FREE char *memory = memory_text(capacity);
     CLEANUP_FREE char *disk = disk_text(capacity, &need);
     if (vcpu < need.vcpu)
-        verdict_say(verdict, ROW_CAPACITY, STATUS_FAIL,
-                    "%s; %s %s %" PRId64
-                    "; stop other guests, or lower vcpu in node.toml (%d in all at least)%s%s",
-                    cpu, who, needs, need.vcpu, CAPACITY_MIN_VCPU, fewer,
-                    config->accel == ACCEL_TCG ? ", or raise vcpu_overcommit" : "");
+        verdict_fail(verdict,
+                     "%s; %s %s %" PRId64
+                     "; stop other guests, or lower vcpu in node.toml (%d in all at least)%s%s",
+                     cpu, who, needs, need.vcpu, CAPACITY_MIN_VCPU, fewer,
+                     config->accel == ACCEL_TCG ? ", or raise vcpu_overcommit" : "");
     else if (capacity_free_mem_mib(capacity) < need.mem_mib)
-        verdict_say(verdict, ROW_CAPACITY, STATUS_FAIL,
-                    "%s; %s %s %" PRId64
-                    " MiB; free memory, or lower mem_gib in node.toml (%d in all at least)%s",
-                    memory, who, needs, need.mem_mib, CAPACITY_MIN_MEM_MIB / 1024, fewer);
+        verdict_fail(verdict,
+                     "%s; %s %s %" PRId64
+                     " MiB; free memory, or lower mem_gib in node.toml (%d in all at least)%s",
+                     memory, who, needs, need.mem_mib, CAPACITY_MIN_MEM_MIB / 1024, fewer);
     else if (capacity->disk_free_mib < need_disk_mib)
-        verdict_say(verdict, ROW_CAPACITY, STATUS_FAIL,
-                    "%s; %s %s %" PRId64 " MiB%s; make room, or set state_dir to a larger file system%s%s",
-                    disk, who, needs, need_disk_mib, need.states ? " with what is saved" : "", fewer,
-                    need.states ? ", or set warm to off" : "");
+        verdict_fail(verdict,
+                     "%s; %s %s %" PRId64 " MiB%s; make room, or set state_dir to a larger file system%s%s",
+                     disk, who, needs, need_disk_mib, need.states ? " with what is saved" : "", fewer,
+                     need.states ? ", or set warm to off" : "");
     else
-        verdict_say(verdict, ROW_CAPACITY, STATUS_PASS, "%s; %s; %s; enough for %s", cpu, memory, disk, who);
+        verdict_pass(verdict, "%s; %s; %s; enough for %s", cpu, memory, disk, who);
 }
 
 /* SMBIOS 3.6 section 7.4.1, the types of things that are carried around. */
@@ -130,19 +130,19 @@ void judge_chassis(struct verdict *verdict)
     bool attested = config->chassis == CHASSIS_SERVER || config->chassis == CHASSIS_VM_HOST;
     CLEANUP_FREE char *contradiction = chassis_contradiction(config, &verdict->facts->chassis);
     if (!attested)
-        verdict_say(verdict, ROW_CHASSIS, STATUS_FAIL,
-                    "chassis is %s in node.toml%s%s; public intent wants server or vm-host, attested by you",
-                    word, contradiction ? ", and " : "", contradiction ? contradiction : "");
+        verdict_fail(verdict,
+                     "chassis is %s in node.toml%s%s; public intent wants server or vm-host, attested by you",
+                     word, contradiction ? ", and " : "", contradiction ? contradiction : "");
     else if (contradiction)
-        verdict_say(
-            verdict, ROW_CHASSIS, STATUS_FAIL,
+        verdict_fail(
+            verdict,
             "chassis is attested as %s, but %s; public intent needs a host where nothing contradicts it",
             word, contradiction);
     else
-        verdict_say(verdict, ROW_CHASSIS, STATUS_PASS,
-                    "chassis is attested as %s, and DMI (type %" PRId64
-                    "), batteries, lid and CPU do not contradict it",
-                    word, verdict->facts->chassis.dmi_type);
+        verdict_pass(verdict,
+                     "chassis is attested as %s, and DMI (type %" PRId64
+                     "), batteries, lid and CPU do not contradict it",
+                     word, verdict->facts->chassis.dmi_type);
 }
 
 void judge_availability(struct verdict *verdict)
@@ -150,32 +150,28 @@ void judge_availability(struct verdict *verdict)
     const struct config *config = verdict->config;
     const struct network_facts *network = &verdict->facts->network;
     if (network->wireless == FACT_YES)
-        verdict_say(verdict, ROW_AVAILABILITY, STATUS_FAIL,
-                    "the default route goes over %s, which is wireless; public intent wants a cable",
-                    network->device);
+        verdict_fail(verdict,
+                     "the default route goes over %s, which is wireless; public intent wants a cable",
+                     network->device);
     else if (!config->wired || !config->always_on)
-        verdict_say(
-            verdict, ROW_AVAILABILITY, STATUS_FAIL,
-            "wired is %s and always_on is %s in node.toml; public intent wants both attested as true, where "
-            "they are",
-            config->wired ? "true" : "false", config->always_on ? "true" : "false");
+        verdict_fail(verdict,
+                     "wired is %s and always_on is %s in node.toml; public intent wants both attested as "
+                     "true, where they are",
+                     config->wired ? "true" : "false", config->always_on ? "true" : "false");
     else if (network->wireless != FACT_NO)
-        verdict_say(verdict, ROW_AVAILABILITY, STATUS_FAIL,
-                    "wired is attested, but the device of the default route cannot be judged: %s",
-                    network->error[0] ? network->error : "it was not looked at");
+        verdict_fail(verdict, "wired is attested, but the device of the default route cannot be judged: %s",
+                     network->error[0] ? network->error : "it was not looked at");
     else if (network->sleeps != FACT_NO)
-        verdict_say(
-            verdict, ROW_AVAILABILITY, STATUS_FAIL,
-            "always_on is attested, but this host %s (/sys/power/state: %s); run systemctl mask sleep.target "
-            "suspend.target hibernate.target hybrid-sleep.target",
-            network->sleeps == FACT_YES ? "can be suspended" : "is not known to stay awake",
-            network->sleep_states[0] ? network->sleep_states : "not read");
+        verdict_fail(verdict,
+                     "always_on is attested, but this host %s (/sys/power/state: %s); run systemctl mask "
+                     "sleep.target suspend.target hibernate.target hybrid-sleep.target",
+                     network->sleeps == FACT_YES ? "can be suspended" : "is not known to stay awake",
+                     network->sleep_states[0] ? network->sleep_states : "not read");
     else
-        verdict_say(
-            verdict, ROW_AVAILABILITY, STATUS_PASS,
-            "wired and always_on are attested; the default route goes over %s, which is not wireless, and "
-            "the host does not suspend",
-            network->device);
+        verdict_pass(verdict,
+                     "wired and always_on are attested; the default route goes over %s, which is not "
+                     "wireless, and the host does not suspend",
+                     network->device);
 }
 
 /* What a process or a configuration lacks, and what to do about each. */
@@ -273,24 +269,22 @@ void judge_confinement(struct verdict *verdict)
                        &lacks);
     const char *source = verdict->deep ? "the canary's process" : "libvirt's configuration";
     if (verdict->deep && facts->canary.started != FACT_YES && facts->canary.labelled == FACT_UNKNOWN)
-        verdict_say(
-            verdict, ROW_CONFINEMENT, STATUS_FAIL,
-            "no canary was started, so no process could be looked at; see the rows egress, runtime and "
-            "guest_image");
+        verdict_fail(verdict, "no canary was started, so no process could be looked at; see the rows egress, "
+                              "runtime and guest_image");
     else if (lacks.required.text)
-        verdict_say(verdict, ROW_CONFINEMENT, STATUS_FAIL, "by %s a layer is missing: %s%s%s; %s", source,
-                    lacks.required.text, lacks.wished.text ? ", " : "",
-                    lacks.wished.text ? lacks.wished.text : "", lacks.cures.text);
+        verdict_fail(verdict, "by %s a layer is missing: %s%s%s; %s", source, lacks.required.text,
+                     lacks.wished.text ? ", " : "", lacks.wished.text ? lacks.wished.text : "",
+                     lacks.cures.text);
     else if (lacks.wished.text)
-        verdict_say(verdict, ROW_CONFINEMENT, STATUS_WARN,
-                    "by %s QEMU is not root (uid %" PRId64 "), labelled %s and under seccomp%s, but: %s; %s",
-                    source, facts->canary.uid, facts->canary.label, apart_text(verdict), lacks.wished.text,
-                    lacks.cures.text);
+        verdict_warn(verdict,
+                     "by %s QEMU is not root (uid %" PRId64 "), labelled %s and under seccomp%s, but: %s; %s",
+                     source, facts->canary.uid, facts->canary.label, apart_text(verdict), lacks.wished.text,
+                     lacks.cures.text);
     else if (verdict->deep)
-        verdict_say(verdict, ROW_CONFINEMENT, STATUS_PASS,
-                    "by %s QEMU runs as uid %" PRId64 ", labelled %s, under seccomp, in its own mounts%s",
-                    source, facts->canary.uid, facts->canary.label, apart_text(verdict));
+        verdict_pass(verdict,
+                     "by %s QEMU runs as uid %" PRId64 ", labelled %s, under seccomp, in its own mounts%s",
+                     source, facts->canary.uid, facts->canary.label, apart_text(verdict));
     else
-        verdict_say(verdict, ROW_CONFINEMENT, STATUS_PASS, "by %s QEMU runs as %s, under %s and seccomp%s",
-                    source, facts->runtime.user, facts->runtime.security_models, apart_text(verdict));
+        verdict_pass(verdict, "by %s QEMU runs as %s, under %s and seccomp%s", source, facts->runtime.user,
+                     facts->runtime.security_models, apart_text(verdict));
 }

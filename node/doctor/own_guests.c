@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/text.h"
 #include "guest/guest.h"
 #include "guest/spec.h"

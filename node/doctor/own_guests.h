@@ -9,7 +9,6 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "doctor/facts.h"
 #include "doctor/probe.h"
 #include "guest/owned.h"
 

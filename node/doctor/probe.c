@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,10 +49,16 @@ enum fact probe_exists(const char *root, const char *name)
     return errno == ENOENT || errno == ENOTDIR ? FACT_NO : FACT_UNKNOWN;
 }
 
+const char *probe_next_line(const char *line)
+{
+    const char *end = line ? strchr(line, '\n') : NULL;
+    return end && end[1] ? end + 1 : NULL;
+}
+
 bool probe_field(const char *text, const char *key, char *value, size_t size)
 {
     size_t length = strlen(key);
-    for (const char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    for (const char *line = text; line; line = probe_next_line(line)) {
         if (strncmp(line, key, length) != 0 || !strchr(": \t", line[length]) || line[length] == '\0')
             continue;
         const char *start = line + length + strspn(line + length, ": \t");

@@ -41,6 +41,9 @@ bool probe_number(const char *root, const char *name, int64_t *value);
 /* Whether "<root>/<name>" is there; unknown when that cannot be told. */
 enum fact probe_exists(const char *root, const char *name);
 
+/* The line after this one of a text; NULL after the last, and for NULL. */
+const char *probe_next_line(const char *line);
+
 /* The value after "key" and ':' or blanks in a text of lines, up to the line's end. False when it is not
  * there. */
 bool probe_field(const char *text, const char *key, char *value, size_t size);

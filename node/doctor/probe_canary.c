@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "doctor/own_guests.h"
@@ -119,9 +118,7 @@ static int check_table(const char *process, const char *name, int field, const u
         return strstr(name, "6") || strcmp(name, "packet") == 0
                    ? 0 /* a kernel without IPv6 or packet sockets has none */
                    : error_set(err, ERROR_INTERNAL, "/proc/net/%s cannot be read", name);
-    char *line = strchr(text, '\n');
-    for (line = line ? line + 1 : NULL; line && *line;
-         line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    for (const char *line = probe_next_line(text); line; line = probe_next_line(line)) {
         uint64_t inode = inode_of_line(line, field);
         for (int i = 0; i < count; i++)
             if (inode == sockets[i])
@@ -137,8 +134,7 @@ static int check_rest(const char *process, const uint64_t *sockets, int count, s
     CLEANUP_FREE char *text = probe_text(process, "net/unix");
     for (int i = 0; i < count; i++) {
         bool found = false;
-        for (char *line = text; line && *line && !found;
-             line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL)
+        for (const char *line = text; line && !found; line = probe_next_line(line))
             found = inode_of_line(line, 7) == sockets[i];
         if (!found)
             return error_set(err, ERROR_INTERNAL, "its QEMU holds a socket that is no unix socket");

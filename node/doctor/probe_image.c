@@ -7,22 +7,11 @@
 #include "base/file.h"
 #include "image/readable.h"
 
-static enum image_state state_of(enum image_fault fault)
-{
-    switch (fault) {
-    case IMAGE_FAULT_MISSING:
-        return IMAGE_STATE_MISSING;
-    case IMAGE_FAULT_STALE:
-        return IMAGE_STATE_STALE;
-    case IMAGE_FAULT_TAMPERED:
-        return IMAGE_STATE_TAMPERED;
-    case IMAGE_FAULT_UNREADABLE:
-        return IMAGE_STATE_UNREADABLE;
-    case IMAGE_FAULT_NONE:
-        break;
-    }
-    return IMAGE_STATE_UNKNOWN;
-}
+static const enum image_state states[] = {
+    [IMAGE_FAULT_NONE] = IMAGE_STATE_UNKNOWN,          [IMAGE_FAULT_MISSING] = IMAGE_STATE_MISSING,
+    [IMAGE_FAULT_STALE] = IMAGE_STATE_STALE,           [IMAGE_FAULT_TAMPERED] = IMAGE_STATE_TAMPERED,
+    [IMAGE_FAULT_UNREADABLE] = IMAGE_STATE_UNREADABLE,
+};
 
 struct image *probe_image(const struct config *config,
                           void (*progress)(void *context, uint64_t done_bytes, uint64_t total_bytes),
@@ -39,7 +28,7 @@ struct image *probe_image(const struct config *config,
                                                              .progress_context = progress_context},
                                      &fault, &err);
     if (!image) {
-        facts->state = state_of(fault);
+        facts->state = states[fault];
         PROBE_COPY(facts->error, err.text);
         return NULL;
     }
@@ -75,7 +64,7 @@ static const char *const state_words[] = {[IMAGE_STATE_UNKNOWN] = "unknown",
                                           NULL};
 
 const struct member probe_image_members[] = {
-    {"state", MEMBER_WORD, MEMBER_AT(struct facts, image.state), .words = state_words},
+    FACT_ROW("state", MEMBER_WORD, image, state, .words = state_words),
     FACT_SAYS(image, name),
     FACT_SAYS(image, manifest_sha256),
     FACT_IS(image, test_only),

@@ -62,21 +62,15 @@ static int64_t now_ns(void)
 /* 64-bit code that counts ecx down to 0, writes to port 0x10 (which stops KVM_RUN) and starts again. */
 static void write_guest(unsigned char *memory)
 {
+    /* clang-format off */
     static const unsigned char code[] = {
-        0xb9,
-        LOOP_TURNS & 0xff,
-        LOOP_TURNS >> 8,
-        0,
-        0, /* mov ecx, LOOP_TURNS */
-        0xff,
-        0xc9, /* dec ecx */
-        0x75,
-        0xfc, /* jnz to the dec */
-        0xe6,
-        0x10, /* out 0x10, al */
-        0xeb,
-        0xf3, /* jmp to the start */
+        0xb9, LOOP_TURNS & 0xff, LOOP_TURNS >> 8, 0, 0, /* mov ecx, LOOP_TURNS */
+        0xff, 0xc9,                                     /* dec ecx */
+        0x75, 0xfc,                                     /* jnz to the dec */
+        0xe6, 0x10,                                     /* out 0x10, al */
+        0xeb, 0xf3,                                     /* jmp to the start */
     };
+    /* clang-format on */
     const uint64_t present_writable = 3, large_page = 0x80;
     uint64_t entry = PDPT | present_writable;
     memcpy(memory + PML4, &entry, sizeof entry);
@@ -338,19 +332,9 @@ void probe_kvm(const struct probe_roots *roots, const struct probe_user *user, s
 }
 
 const struct member probe_kvm_members[] = {
-    FACT_IS(kvm, device),
-    FACT_IS(kvm, cpu_flag),
-    FACT_IS(kvm, module),
-    FACT_IS(kvm, virtual_host),
-    FACT_IS(kvm, opens_for_us),
-    FACT_IS(kvm, opens_for_qemu),
-    FACT_SAYS(kvm, user),
-    FACT_SAYS(kvm, group),
-    {"mode", FACT_MODE, MEMBER_AT(struct facts, kvm.mode)},
-    FACT_COUNTS(kvm, api_version),
-    FACT_IS(kvm, loop_ran),
-    FACT_COUNTS(kvm, loop_turns),
-    FACT_COUNTS(kvm, loop_ns),
-    FACT_SAYS(kvm, error),
-    FACT_ROWS_END,
+    FACT_IS(kvm, device),          FACT_IS(kvm, cpu_flag),     FACT_IS(kvm, module),
+    FACT_IS(kvm, virtual_host),    FACT_IS(kvm, opens_for_us), FACT_IS(kvm, opens_for_qemu),
+    FACT_SAYS(kvm, user),          FACT_SAYS(kvm, group),      FACT_OWN(kvm, mode, FACT_MODE),
+    FACT_COUNTS(kvm, api_version), FACT_IS(kvm, loop_ran),     FACT_COUNTS(kvm, loop_turns),
+    FACT_COUNTS(kvm, loop_ns),     FACT_SAYS(kvm, error),      FACT_ROWS_END,
 };

@@ -5,7 +5,6 @@
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -69,7 +68,7 @@ static void add_device(const struct probe_roots *roots, const char *device, stru
 static void read_ipv4(const struct probe_roots *roots, struct network_facts *facts, bool *any)
 {
     CLEANUP_FREE char *text = probe_text(roots->proc, "net/route");
-    for (char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    for (const char *line = text; line; line = probe_next_line(line)) {
         char device[DEVICE_SIZE];
         unsigned destination, flags, mask;
         if (sscanf(line, "%31s %x %*x %x %*d %*d %*d %x", device, &destination, &flags, &mask) == 4 &&
@@ -83,7 +82,7 @@ static void read_ipv4(const struct probe_roots *roots, struct network_facts *fac
 static void read_ipv6(const struct probe_roots *roots, struct network_facts *facts, bool *any)
 {
     CLEANUP_FREE char *text = probe_text(roots->proc, "net/ipv6_route");
-    for (char *line = text; line && *line; line = strchr(line, '\n') ? strchr(line, '\n') + 1 : NULL) {
+    for (const char *line = text; line; line = probe_next_line(line)) {
         char device[DEVICE_SIZE], destination[33];
         unsigned prefix, flags;
         if (sscanf(line, "%32[0-9a-f] %x %*s %*x %*s %*x %*x %*x %x %31s", destination, &prefix, &flags,

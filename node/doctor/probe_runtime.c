@@ -5,7 +5,6 @@
 #include <grp.h>
 #include <inttypes.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -128,8 +127,8 @@ void probe_runtime(struct hypervisor *hypervisor, const struct config *config, c
 
 const struct member probe_runtime_members[] = {
     FACT_IS(runtime, answers),
-    {"libvirt_version", FACT_VERSION, MEMBER_AT(struct facts, runtime.libvirt_version)},
-    {"qemu_version", FACT_VERSION, MEMBER_AT(struct facts, runtime.qemu_version)},
+    FACT_OWN(runtime, libvirt_version, FACT_VERSION),
+    FACT_OWN(runtime, qemu_version, FACT_VERSION),
     FACT_SAYS(runtime, arch),
     FACT_SAYS(runtime, emulator),
     FACT_SAYS(runtime, machine),

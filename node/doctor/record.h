@@ -10,7 +10,6 @@
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/member.h"
 #include "config/config.h"

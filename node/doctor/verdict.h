@@ -18,12 +18,16 @@ struct verdict {
     bool public; /* anything but private is judged as strictly as public */
     bool deep;   /* egress and confinement speak of the canary */
     struct report *report;
+    enum report_row row; /* that is being judged */
 };
 
-/* Sets a row; the last word counts. What fails in a row that only public intent requires is a warning in
- * private. */
-void verdict_say(struct verdict *verdict, enum report_row row, enum report_status status, const char *format,
-                 ...) __attribute__((format(printf, 4, 5)));
+/* Sets the row that is being judged; the last word counts. What fails in a row that only public intent
+ * requires is a warning in private. */
+void verdict_say(struct verdict *verdict, enum report_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+#define verdict_pass(verdict, ...) verdict_say(verdict, STATUS_PASS, __VA_ARGS__)
+#define verdict_warn(verdict, ...) verdict_say(verdict, STATUS_WARN, __VA_ARGS__)
+#define verdict_fail(verdict, ...) verdict_say(verdict, STATUS_FAIL, __VA_ARGS__)
 
 /* The judge of each row is judge_<its word>(), in one of the files judge_*.c. */
 #define VERDICT_JUDGE(row, word, required) void judge_##word(struct verdict *verdict);

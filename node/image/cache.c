@@ -6,7 +6,6 @@
 #include "base/document.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "image/trust.h"
 
 #define SCHEMA "berthos.verified/1"
 

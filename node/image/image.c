@@ -9,12 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "config/image_name.h"
 #include "image/cache.h"
-#include "image/manifest.h"
 #include "image/qcow2.h"
 #include "image/trust.h"
 
@@ -24,10 +22,11 @@ struct hashing {
     uint64_t before_bytes, total_bytes;
 };
 
-static int set_fault(enum image_fault *fault, enum image_fault value)
+/* Says what kind of fault an error is that was set. Returns -1. */
+static int set_fault(enum image_fault *fault, enum image_fault value, int failed)
 {
     *fault = value;
-    return -1;
+    return failed;
 }
 
 /* Opens the image folder, with its resolved path: what is verified here is what QEMU is given by path. */
@@ -36,14 +35,15 @@ static int open_folder(const char *image_dir, char resolved[PATH_MAX], enum imag
 {
     if (!realpath(image_dir, resolved)) {
         int failure = errno;
-        error_set_errno(err, ERROR_IMAGE, failure,
-                        "cannot open the image folder %s (run: berth image build, or set image_dir)",
-                        image_dir);
-        return set_fault(fault, failure == ENOENT ? IMAGE_FAULT_MISSING : IMAGE_FAULT_UNREADABLE);
+        return set_fault(
+            fault, failure == ENOENT ? IMAGE_FAULT_MISSING : IMAGE_FAULT_UNREADABLE,
+            error_set_errno(err, ERROR_IMAGE, failure,
+                            "cannot open the image folder %s (run: berth image build, or set image_dir)",
+                            image_dir));
     }
     CLEANUP_CLOSE int fd = trust_open_folder(resolved, err);
     if (fd < 0)
-        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE, -1);
     return TAKE_FD(fd);
 }
 
@@ -54,26 +54,24 @@ static int open_file(int folder, const char *path, struct image_identity *identi
     const char *name = strrchr(path, '/') + 1;
     CLEANUP_CLOSE int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     struct stat info;
-    if (fd < 0 && errno == ENOENT) {
-        error_set(err, ERROR_IMAGE, "%s is not there: run berth image build, or set image and image_dir",
-                  path);
-        return set_fault(fault, IMAGE_FAULT_MISSING);
-    }
-    if (fd < 0 && errno == ELOOP) {
-        error_set(err, ERROR_IMAGE, "%s is a symbolic link, which is not followed: put the file itself there",
-                  path);
-        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
-    }
-    if (fd < 0 || fstat(fd, &info) < 0) {
-        error_set_errno(err, ERROR_IMAGE, errno, "cannot open %s", path);
-        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
-    }
-    if (!S_ISREG(info.st_mode)) {
-        error_set(err, ERROR_IMAGE, "%s is not a regular file", path);
-        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
-    }
+    if (fd < 0 && errno == ENOENT)
+        return set_fault(fault, IMAGE_FAULT_MISSING,
+                         error_set(err, ERROR_IMAGE,
+                                   "%s is not there: run berth image build, or set image and image_dir",
+                                   path));
+    if (fd < 0 && errno == ELOOP)
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE,
+                         error_set(err, ERROR_IMAGE,
+                                   "%s is a symbolic link, which is not followed: put the file itself there",
+                                   path));
+    if (fd < 0 || fstat(fd, &info) < 0)
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE,
+                         error_set_errno(err, ERROR_IMAGE, errno, "cannot open %s", path));
+    if (!S_ISREG(info.st_mode))
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE,
+                         error_set(err, ERROR_IMAGE, "%s is not a regular file", path));
     if (trust_check_owner(&info, path, err) < 0)
-        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE, -1);
     *identity = image_identity_of(&info);
     return TAKE_FD(fd);
 }
@@ -98,13 +96,12 @@ static int read_manifest(int folder, const char *resolved, const struct image_op
                          struct image *image, enum image_fault *fault, struct error *err)
 {
     char stem[IMAGE_STEM_SIZE];
-    if (!image_name_stem(options->name, stem)) {
-        error_set(err, ERROR_IMAGE,
-                  "\"%.64s\" is not an image name: it must be name:version in lower-case letters, digits, "
-                  "'.' and '-'",
-                  options->name);
-        return set_fault(fault, IMAGE_FAULT_MISSING);
-    }
+    if (!image_name_stem(options->name, stem))
+        return set_fault(fault, IMAGE_FAULT_MISSING,
+                         error_set(err, ERROR_IMAGE,
+                                   "\"%.64s\" is not an image name: it must be name:version in lower-case "
+                                   "letters, digits, '.' and '-'",
+                                   options->name));
     image->manifest_path = text_format("%s/%s.json", strcmp(resolved, "/") == 0 ? "" : resolved, stem);
     CLEANUP_CLOSE int fd = open_file(folder, image->manifest_path, &image->manifest_identity, fault, err);
     if (fd < 0)
@@ -112,13 +109,12 @@ static int read_manifest(int folder, const char *resolved, const struct image_op
     CLEANUP_FREE char *text = memory_new(MANIFEST_MAX_BYTES + 1);
     size_t size;
     if (read_start(fd, image->manifest_path, text, MANIFEST_MAX_BYTES + 1, &size, err) < 0)
-        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE, -1);
     digest_buffer(text, size, image->manifest_sha256);
-    if (manifest_decode(text, size, resolved, image, err) < 0) {
-        error_prefix(err, "the manifest %s is not usable (run: berth image build %s)", image->manifest_path,
-                     options->name);
-        return set_fault(fault, IMAGE_FAULT_TAMPERED);
-    }
+    if (manifest_decode(text, size, resolved, image, err) < 0)
+        return set_fault(fault, IMAGE_FAULT_TAMPERED,
+                         error_prefix(err, "the manifest %s is not usable (run: berth image build %s)",
+                                      image->manifest_path, options->name));
     return 0;
 }
 
@@ -129,19 +125,16 @@ static int check_offer(const struct image_options *options, const struct image *
         error_set(err, ERROR_IMAGE, "%s is the manifest of %s, not of %s: run berth image build %s",
                   image->manifest_path, image->name, options->name, options->name);
     else if (manifest_check_labels(image->labels, err) < 0)
-        error_prefix(err,
-                     "the image %s is not of this node's contract (run: berth image build %s): "
-                     "in %s",
+        error_prefix(err, "the image %s is not of this node's contract (run: berth image build %s): in %s",
                      image->name, image->name, image->manifest_path);
     else if (options->pinned_digest && strcmp(options->pinned_digest, image->manifest_sha256) != 0)
-        error_set(
-            err, ERROR_IMAGE,
-            "the manifest %s has the sha256 %s, but image_digest in node.toml pins %s: build that image "
-            "again, or set image_digest to the new one",
-            image->manifest_path, image->manifest_sha256, options->pinned_digest);
+        error_set(err, ERROR_IMAGE,
+                  "the manifest %s has the sha256 %s, but image_digest in node.toml pins %s: build that "
+                  "image again, or set image_digest to the new one",
+                  image->manifest_path, image->manifest_sha256, options->pinned_digest);
     else
         return 0;
-    return set_fault(fault, IMAGE_FAULT_STALE);
+    return set_fault(fault, IMAGE_FAULT_STALE, -1);
 }
 
 static void report_progress(void *context, uint64_t done_bytes)
@@ -157,26 +150,23 @@ static int check_bytes(int fd, struct image_part *part, struct hashing *hashing,
     char sha256[DIGEST_HEX_SIZE];
     struct stat info;
     if (digest_file(fd, part->path, hashing->options->progress ? report_progress : NULL, hashing, sha256,
-                    err) < 0) {
-        error_recode(err, ERROR_IMAGE);
-        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
-    }
+                    err) < 0)
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE, error_recode(err, ERROR_IMAGE));
     hashing->before_bytes += part->size_bytes;
-    if (strcmp(sha256, part->sha256) != 0) {
-        error_set(err, ERROR_IMAGE,
-                  "%s has the sha256 %s, its manifest says %s: the file was changed or damaged, run berth "
-                  "image build",
-                  part->path, sha256, part->sha256);
-        return set_fault(fault, IMAGE_FAULT_TAMPERED);
-    }
+    if (strcmp(sha256, part->sha256) != 0)
+        return set_fault(fault, IMAGE_FAULT_TAMPERED,
+                         error_set(err, ERROR_IMAGE,
+                                   "%s has the sha256 %s, its manifest says %s: the file was changed or "
+                                   "damaged, run berth image build",
+                                   part->path, sha256, part->sha256));
     struct image_identity now = {0};
     if (fstat(fd, &info) == 0)
         now = image_identity_of(&info);
-    if (!image_identity_same(&part->identity, &now)) {
-        error_set(err, ERROR_IMAGE, "%s changed while it was read: try again once nobody writes to it",
-                  part->path);
-        return set_fault(fault, IMAGE_FAULT_TAMPERED);
-    }
+    if (!image_identity_same(&part->identity, &now))
+        return set_fault(fault, IMAGE_FAULT_TAMPERED,
+                         error_set(err, ERROR_IMAGE,
+                                   "%s changed while it was read: try again once nobody writes to it",
+                                   part->path));
     cache_add(hashing->options->cache_path, &part->identity, part->sha256);
     return 0;
 }
@@ -187,11 +177,10 @@ static int check_header(int fd, const struct image *image, enum image_fault *fau
     CLEANUP_FREE unsigned char *header = malloc(QCOW2_HEADER_BYTES);
     size_t size;
     if (!header || read_start(fd, disk->path, header, QCOW2_HEADER_BYTES, &size, err) < 0)
-        return set_fault(fault, IMAGE_FAULT_UNREADABLE);
-    if (qcow2_check(header, size, disk->size_bytes, image->virtual_size_bytes, err) < 0) {
-        error_prefix(err, "the disk %s is refused (run: berth image build)", disk->path);
-        return set_fault(fault, IMAGE_FAULT_TAMPERED);
-    }
+        return set_fault(fault, IMAGE_FAULT_UNREADABLE, -1);
+    if (qcow2_check(header, size, disk->size_bytes, image->virtual_size_bytes, err) < 0)
+        return set_fault(fault, IMAGE_FAULT_TAMPERED,
+                         error_prefix(err, "the disk %s is refused (run: berth image build)", disk->path));
     return 0;
 }
 
@@ -207,10 +196,11 @@ static int verify_files(int folder, const struct image_options *options, struct 
         fds[i] = open_file(folder, part->path, &part->identity, fault, err);
         result = fds[i] < 0 ? -1 : 0;
         if (result == 0 && part->identity.size_bytes != part->size_bytes) {
-            error_set(err, ERROR_IMAGE,
-                      "%s has %" PRIu64 " bytes, its manifest says %" PRIu64 ": run berth image build",
-                      part->path, part->identity.size_bytes, part->size_bytes);
-            result = set_fault(fault, IMAGE_FAULT_TAMPERED);
+            result = set_fault(fault, IMAGE_FAULT_TAMPERED,
+                               error_set(err, ERROR_IMAGE,
+                                         "%s has %" PRIu64 " bytes, its manifest says %" PRIu64
+                                         ": run berth image build",
+                                         part->path, part->identity.size_bytes, part->size_bytes));
         }
         known[i] = result == 0 && cache_has(options->cache_path, &part->identity, part->sha256);
         hashing.total_bytes += known[i] ? 0 : part->size_bytes;

@@ -1,6 +1,5 @@
 #include "image/manifest.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

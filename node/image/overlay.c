@@ -44,20 +44,10 @@ static int run_qemu_img(int fd, const char *path, const struct image *image, con
     if (size < image->virtual_size_bytes)
         size = image->virtual_size_bytes;
     CLEANUP_FREE char *size_text = text_format("%" PRIu64, size);
-    const char *const argv[] = {"qemu-img",
-                                "create",
-                                "-q",
-                                "-f",
-                                "qcow2",
-                                "-F",
-                                "qcow2",
-                                "-b",
-                                golden ? golden : image->parts[IMAGE_DISK].path,
-                                "-o",
-                                "compat=1.1,lazy_refcounts=off,preallocation=off",
-                                path,
-                                size_text,
-                                NULL};
+    static const char options[] = "compat=1.1,lazy_refcounts=off,preallocation=off";
+    const char *backing = golden ? golden : image->parts[IMAGE_DISK].path;
+    const char *const argv[] = {"qemu-img", "create", "-q", "-f",    "qcow2", "-F",      "qcow2",
+                                "-b",       backing,  "-o", options, path,    size_text, NULL};
     if (process_run(argv, QEMU_IMG_TIMEOUT_MS, NULL, err) == 0)
         return 0;
     /* qemu-img says in words alone why it failed: whether room is short now is asked once more */

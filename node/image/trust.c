@@ -35,11 +35,10 @@ int trust_check_owner(const struct stat *info, const char *path, struct error *e
 {
     bool sticky_folder = S_ISDIR(info->st_mode) && (info->st_mode & S_ISVTX);
     if (info->st_uid != 0 && info->st_uid != geteuid())
-        return error_set(
-            err, ERROR_IMAGE,
-            "%s belongs to uid %u, who could change what guests start from: run chown root %s, or "
-            "keep it in a folder of root's",
-            path, (unsigned)info->st_uid, path);
+        return error_set(err, ERROR_IMAGE,
+                         "%s belongs to uid %u, who could change what guests start from: run chown root %s, "
+                         "or keep it in a folder of root's",
+                         path, (unsigned)info->st_uid, path);
     if ((info->st_mode & 0022) && !sticky_folder)
         return error_set(err, ERROR_IMAGE, "%s (mode %04o) may be written by others: run chmod go-w %s", path,
                          (unsigned)(info->st_mode & 07777), path);

@@ -332,11 +332,10 @@ static int refuse_keys(const struct action *action, struct error *err)
     uint32_t code_point;
     size_t number = first_off_keys(action->text, &code_point);
     if (number > 0)
-        return error_set(
-            err, ERROR_UNTYPABLE,
-            "the character U+%04X, number %zu of the text, is on no key of the guest's keyboard (US "
-            "layout), and nothing was typed; keys make printable ASCII, newline and tab",
-            (unsigned)code_point, number);
+        return error_set(err, ERROR_UNTYPABLE,
+                         "the character U+%04X, number %zu of the text, is on no key of the guest's keyboard "
+                         "(US layout), and nothing was typed; keys make printable ASCII, newline and tab",
+                         (unsigned)code_point, number);
     return error_set(err, ERROR_UNTYPABLE,
                      "a text of %zu characters is too long for key presses, and nothing was typed; send at "
                      "most %d at a time",
@@ -372,14 +371,12 @@ int action_check_needs(const struct action *action, unsigned has, struct error *
     if (lacks & NEED_BUTTONS)
         return error_set(
             err, ERROR_UNTYPABLE,
-            "the button \"%s\" does not exist on this guest's pointer; use the keys alt+Left and "
-            "alt+Right",
+            "the button \"%s\" does not exist on this guest's pointer; use the keys alt+Left and alt+Right",
             button_words[action->button]);
     if (lacks & NEED_WHEEL)
-        return error_set(
-            err, ERROR_UNTYPABLE,
-            "this guest's pointer has no horizontal wheel (\"dx\"); use dy with the modifier shift, or "
-            "the keys Left and Right");
+        return error_set(err, ERROR_UNTYPABLE,
+                         "this guest's pointer has no horizontal wheel (\"dx\"); use dy with the modifier "
+                         "shift, or the keys Left and Right");
     if (!(lacks & NEED_TYPIST))
         return 0;
     if (action->via == VIA_AGENT)

@@ -56,115 +56,64 @@ static const struct {
     {"win", MODIFIER_SUPER},        {"windows", MODIFIER_SUPER},
 };
 
-/* Keys by name. A key code of 0 is a key that people know and that cannot be entered exactly. */
+/* Keys, each with its names. */
 static const struct {
-    const char *name;
     uint16_t key;
-    bool shift;
-} names[] = {
-    {"Return", KEY_ENTER, false},
-    {"Enter", KEY_ENTER, false},
-    {"Linefeed", KEY_ENTER, false},
-    {"Escape", KEY_ESC, false},
-    {"Esc", KEY_ESC, false},
-    {"Tab", KEY_TAB, false},
-    {"ISO_Left_Tab", KEY_TAB, true},
-    {"BackSpace", KEY_BACKSPACE, false},
-    {"Back_Space", KEY_BACKSPACE, false},
-    {"Delete", KEY_DELETE, false},
-    {"Del", KEY_DELETE, false},
-    {"Insert", KEY_INSERT, false},
-    {"Ins", KEY_INSERT, false},
-    {"Home", KEY_HOME, false},
-    {"End", KEY_END, false},
-    {"Up", KEY_UP, false},
-    {"ArrowUp", KEY_UP, false},
-    {"Down", KEY_DOWN, false},
-    {"ArrowDown", KEY_DOWN, false},
-    {"Left", KEY_LEFT, false},
-    {"ArrowLeft", KEY_LEFT, false},
-    {"Right", KEY_RIGHT, false},
-    {"ArrowRight", KEY_RIGHT, false},
-    {"Page_Up", KEY_PAGEUP, false},
-    {"PageUp", KEY_PAGEUP, false},
-    {"pgup", KEY_PAGEUP, false},
-    {"Prior", KEY_PAGEUP, false},
-    {"Page_Down", KEY_PAGEDOWN, false},
-    {"PageDown", KEY_PAGEDOWN, false},
-    {"pgdn", KEY_PAGEDOWN, false},
-    {"Next", KEY_PAGEDOWN, false},
-    {"Menu", KEY_COMPOSE, false},
-    {"ContextMenu", KEY_COMPOSE, false},
-    {"Print", KEY_SYSRQ, false},
-    {"PrintScreen", KEY_SYSRQ, false},
-    {"Pause", KEY_PAUSE, false},
-    {"Break", KEY_PAUSE, false},
-    {"Caps_Lock", KEY_CAPSLOCK, false},
-    {"CapsLock", KEY_CAPSLOCK, false},
-    {"Num_Lock", KEY_NUMLOCK, false},
-    {"NumLock", KEY_NUMLOCK, false},
-    {"Scroll_Lock", KEY_SCROLLLOCK, false},
-    {"ScrollLock", KEY_SCROLLLOCK, false},
-    {"Control_R", KEY_RIGHTCTRL, false},
-    {"ControlRight", KEY_RIGHTCTRL, false},
-    {"Shift_R", KEY_RIGHTSHIFT, false},
-    {"ShiftRight", KEY_RIGHTSHIFT, false},
-    {"Alt_R", KEY_RIGHTALT, false},
-    {"AltRight", KEY_RIGHTALT, false},
-    {"AltGr", KEY_RIGHTALT, false},
-    {"ISO_Level3_Shift", KEY_RIGHTALT, false},
-    {"Super_R", KEY_RIGHTMETA, false},
-    {"Meta_R", KEY_RIGHTMETA, false},
-    {"MetaRight", KEY_RIGHTMETA, false},
-    {"F1", KEY_F1, false},
-    {"F2", KEY_F2, false},
-    {"F3", KEY_F3, false},
-    {"F4", KEY_F4, false},
-    {"F5", KEY_F5, false},
-    {"F6", KEY_F6, false},
-    {"F7", KEY_F7, false},
-    {"F8", KEY_F8, false},
-    {"F9", KEY_F9, false},
-    {"F10", KEY_F10, false},
-    {"F11", KEY_F11, false},
-    {"F12", KEY_F12, false},
-    {"F13", 0, false},
-    {"F14", 0, false},
-    {"F15", 0, false},
-    {"F16", 0, false},
-    {"F17", 0, false},
-    {"F18", 0, false},
-    {"F19", 0, false},
-    {"F20", 0, false},
-    {"F21", 0, false},
-    {"F22", 0, false},
-    {"F23", 0, false},
-    {"F24", 0, false},
-    {"KP_Enter", KEY_KPENTER, false},
-    {"KP_Add", KEY_KPPLUS, false},
-    {"KP_Subtract", KEY_KPMINUS, false},
-    {"KP_Multiply", KEY_KPASTERISK, false},
-    {"KP_Divide", KEY_KPSLASH, false},
-    /* What these make depends on Num Lock, which QEMU presses by itself to suit what it guesses. */
-    {"KP_0", 0, false},
-    {"KP_1", 0, false},
-    {"KP_2", 0, false},
-    {"KP_3", 0, false},
-    {"KP_4", 0, false},
-    {"KP_5", 0, false},
-    {"KP_6", 0, false},
-    {"KP_7", 0, false},
-    {"KP_8", 0, false},
-    {"KP_9", 0, false},
-    {"KP_Decimal", 0, false},
-    {"XF86AudioMute", KEY_MUTE, false},
-    {"XF86AudioLowerVolume", KEY_VOLUMEDOWN, false},
-    {"XF86AudioRaiseVolume", KEY_VOLUMEUP, false},
-    {"XF86Back", KEY_BACK, false},
-    {"BrowserBack", KEY_BACK, false},
-    {"XF86Forward", KEY_FORWARD, false},
-    {"BrowserForward", KEY_FORWARD, false},
+    const char *names[4];
+} keys[] = {
+    {KEY_ENTER, {"Return", "Enter", "Linefeed"}},
+    {KEY_ESC, {"Escape", "Esc"}},
+    {KEY_TAB, {"Tab"}},
+    {KEY_BACKSPACE, {"BackSpace", "Back_Space"}},
+    {KEY_DELETE, {"Delete", "Del"}},
+    {KEY_INSERT, {"Insert", "Ins"}},
+    {KEY_HOME, {"Home"}},
+    {KEY_END, {"End"}},
+    {KEY_UP, {"Up", "ArrowUp"}},
+    {KEY_DOWN, {"Down", "ArrowDown"}},
+    {KEY_LEFT, {"Left", "ArrowLeft"}},
+    {KEY_RIGHT, {"Right", "ArrowRight"}},
+    {KEY_PAGEUP, {"Page_Up", "PageUp", "pgup", "Prior"}},
+    {KEY_PAGEDOWN, {"Page_Down", "PageDown", "pgdn", "Next"}},
+    {KEY_COMPOSE, {"Menu", "ContextMenu"}},
+    {KEY_SYSRQ, {"Print", "PrintScreen"}},
+    {KEY_PAUSE, {"Pause", "Break"}},
+    {KEY_CAPSLOCK, {"Caps_Lock", "CapsLock"}},
+    {KEY_NUMLOCK, {"Num_Lock", "NumLock"}},
+    {KEY_SCROLLLOCK, {"Scroll_Lock", "ScrollLock"}},
+    {KEY_RIGHTCTRL, {"Control_R", "ControlRight"}},
+    {KEY_RIGHTSHIFT, {"Shift_R", "ShiftRight"}},
+    {KEY_RIGHTALT, {"Alt_R", "AltRight", "AltGr", "ISO_Level3_Shift"}},
+    {KEY_RIGHTMETA, {"Super_R", "Meta_R", "MetaRight"}},
+    {KEY_F1, {"F1"}},
+    {KEY_F2, {"F2"}},
+    {KEY_F3, {"F3"}},
+    {KEY_F4, {"F4"}},
+    {KEY_F5, {"F5"}},
+    {KEY_F6, {"F6"}},
+    {KEY_F7, {"F7"}},
+    {KEY_F8, {"F8"}},
+    {KEY_F9, {"F9"}},
+    {KEY_F10, {"F10"}},
+    {KEY_F11, {"F11"}},
+    {KEY_F12, {"F12"}},
+    {KEY_KPENTER, {"KP_Enter"}},
+    {KEY_KPPLUS, {"KP_Add"}},
+    {KEY_KPMINUS, {"KP_Subtract"}},
+    {KEY_KPASTERISK, {"KP_Multiply"}},
+    {KEY_KPSLASH, {"KP_Divide"}},
+    {KEY_MUTE, {"XF86AudioMute"}},
+    {KEY_VOLUMEDOWN, {"XF86AudioLowerVolume"}},
+    {KEY_VOLUMEUP, {"XF86AudioRaiseVolume"}},
+    {KEY_BACK, {"XF86Back", "BrowserBack"}},
+    {KEY_FORWARD, {"XF86Forward", "BrowserForward"}},
 };
+
+/* Keys that people know and that cannot be entered exactly. What those of the keypad make depends on Num
+ * Lock, which QEMU presses by itself to suit what it guesses. */
+static const char *const inexact[] = {"F13",  "F14",  "F15",  "F16",  "F17",  "F18",  "F19",       "F20",
+                                      "F21",  "F22",  "F23",  "F24",  "KP_0", "KP_1", "KP_2",      "KP_3",
+                                      "KP_4", "KP_5", "KP_6", "KP_7", "KP_8", "KP_9", "KP_Decimal"};
 
 /* Characters by name. */
 static const struct {
@@ -216,16 +165,25 @@ static int parse_modifiers(const char *name, size_t length, unsigned *found, str
         size_t part = plus ? (size_t)(plus - name) : length;
         unsigned modifier = keys_modifier(name, part);
         if (!modifier)
-            return error_set(
-                err, ERROR_BAD_REQUEST,
-                "\"%.*s\" is no modifier; a chord is ctrl, alt, shift or super joined by \"+\" to "
-                "one key, as \"ctrl+shift+t\"",
-                (int)part, name);
+            return error_set(err, ERROR_BAD_REQUEST,
+                             "\"%.*s\" is no modifier; a chord is ctrl, alt, shift or super joined by \"+\" "
+                             "to one key, as \"ctrl+shift+t\"",
+                             (int)part, name);
         *found |= modifier;
         more = plus != NULL;
         length -= part + more;
         name += part + more;
     }
+    return 0;
+}
+
+/* The key of a name; 0 for none. */
+static uint16_t find_named_key(const char *name)
+{
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+        for (size_t n = 0; n < sizeof keys[i].names / sizeof keys[i].names[0] && keys[i].names[n]; n++)
+            if (strcasecmp(keys[i].names[n], name) == 0)
+                return keys[i].key;
     return 0;
 }
 
@@ -246,19 +204,16 @@ static int parse_key(const char *name, struct key_chord *chord, struct error *er
             keys_from_character((unsigned char)symbols[i].character, chord);
             return 0;
         }
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (strcasecmp(names[i].name, name) != 0)
-            continue;
-        if (!names[i].key)
-            return error_set(
-                err, ERROR_UNTYPABLE,
-                "the key %s cannot be entered exactly: this guest's keyboard has F1 to F12 and no "
-                "digits on its keypad",
-                names[i].name);
-        chord->key = names[i].key;
-        chord->modifiers = names[i].shift ? MODIFIER_SHIFT : 0;
+    chord->modifiers = strcasecmp(name, "ISO_Left_Tab") == 0 ? MODIFIER_SHIFT : 0;
+    chord->key = find_named_key(chord->modifiers ? "Tab" : name);
+    if (chord->key)
         return 0;
-    }
+    for (size_t i = 0; i < sizeof inexact / sizeof inexact[0]; i++)
+        if (strcasecmp(inexact[i], name) == 0)
+            return error_set(err, ERROR_UNTYPABLE,
+                             "the key %s cannot be entered exactly: this guest's keyboard has F1 to F12 and "
+                             "no digits on its keypad",
+                             inexact[i]);
     return error_set(err, ERROR_BAD_REQUEST,
                      "no key is named \"%s\"; keys are single characters or names as Return, Escape, Tab, "
                      "ArrowUp, Page_Down, F5, with \"+\" between modifiers and the key, as \"ctrl+s\"",

@@ -18,15 +18,7 @@ const char *report_row_word(enum report_row row)
 
 const char *report_status_word(enum report_status status)
 {
-    switch (status) {
-    case STATUS_PASS:
-        return "pass";
-    case STATUS_WARN:
-        return "warn";
-    case STATUS_FAIL:
-        break;
-    }
-    return "fail";
+    return status == STATUS_PASS ? "pass" : status == STATUS_WARN ? "warn" : "fail";
 }
 
 /*

@@ -91,15 +91,24 @@ static void await_reading(int fd, int64_t deadline_ms)
     }
 }
 
+/* Waits for more of what the other side says and reads it; 0 once it has ended, or at the deadline. */
+static size_t read_rest(struct viewer *viewer, int fd, int64_t deadline_ms)
+{
+    do {
+        ssize_t got = recv(fd, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
+        if (got >= 0)
+            return (size_t)got;
+        if (errno != EAGAIN && errno != EINTR)
+            return 0;
+    } while (viewer_wait(fd, POLLIN, deadline_ms));
+    return 0;
+}
+
 /* What QEMU still says is of no use; that it closes its side tells that it has noticed. */
 static void await_end(struct viewer *viewer, int64_t deadline_ms)
 {
-    for (;;) {
-        ssize_t got = recv(viewer->vnc_fd, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
-        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR) || clock_left_ms(deadline_ms) == 0 ||
-            (got < 0 && !viewer_wait(viewer->vnc_fd, POLLIN, deadline_ms)))
-            return;
-    }
+    while (read_rest(viewer, viewer->vnc_fd, deadline_ms) > 0 && clock_left_ms(deadline_ms) > 0)
+        continue;
 }
 
 void viewer_leave_guest(struct viewer *viewer)
@@ -121,20 +130,13 @@ void viewer_leave_guest(struct viewer *viewer)
 /* Reads and forgets what the peer sends, until its close frame, its end or the deadline. */
 static void await_goodbye(struct viewer *viewer, int64_t deadline_ms)
 {
-    for (;;) {
-        ssize_t got = recv(viewer->socket, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
-        if (got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR))
-            return;
-        if (got > 0) {
-            struct frames_item item;
-            frames_feed(viewer->frames, viewer->read, (size_t)got);
-            do
-                item = frames_next(viewer->frames);
-            while (item.kind != FRAMES_MORE && item.kind != FRAMES_CLOSE && item.kind != FRAMES_FAULT);
-            if (item.kind == FRAMES_CLOSE)
-                return;
-        }
-        if (clock_left_ms(deadline_ms) == 0 || (got < 0 && !viewer_wait(viewer->socket, POLLIN, deadline_ms)))
+    for (size_t got; (got = read_rest(viewer, viewer->socket, deadline_ms)) > 0;) {
+        struct frames_item item;
+        frames_feed(viewer->frames, viewer->read, got);
+        do
+            item = frames_next(viewer->frames);
+        while (item.kind != FRAMES_MORE && item.kind != FRAMES_CLOSE && item.kind != FRAMES_FAULT);
+        if (item.kind == FRAMES_CLOSE || clock_left_ms(deadline_ms) == 0)
             return;
     }
 }

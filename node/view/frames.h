@@ -7,7 +7,6 @@
 #ifndef BERTHOS_VIEW_FRAMES_H
 #define BERTHOS_VIEW_FRAMES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

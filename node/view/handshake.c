@@ -2,7 +2,6 @@
 
 #include <gnutls/crypto.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

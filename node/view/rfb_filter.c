@@ -93,13 +93,6 @@ static enum verdict judge_security(struct rfb_filter *filter, struct rfb_fault *
     return PASS;
 }
 
-static enum verdict judge_init(struct rfb_filter *filter)
-{
-    filter->message[0] = 1; /* shared: the others stay */
-    filter->step = RFB_TYPE;
-    return PASS;
-}
-
 /* --- messages (RFC 6143 section 7.5) ---------------------------------------------------------------- */
 
 /* How many bits a maximum has when it is 2^n - 1, else -1. */
@@ -253,34 +246,19 @@ static enum verdict judge_message(struct rfb_filter *filter, struct rfb_fault *f
     }
 }
 
-/* The bytes after which a message of this type can be judged first; 0 for a type that is not taken. */
-static size_t needed_for(uint8_t type)
-{
-    switch (type) {
-    case SET_PIXEL_FORMAT:
-        return 20;
-    case SET_ENCODINGS:
-        return 4;
-    case UPDATE_REQUEST:
-        return 10;
-    case KEY_EVENT:
-        return 8;
-    case POINTER_EVENT:
-        return RFB_POINTER_SIZE;
-    case CLIENT_CUT_TEXT:
-        return 8;
-    case ENABLE_CONTINUOUS_UPDATES:
-        return 10;
-    case CLIENT_FENCE:
-        return 9;
-    case SET_DESKTOP_SIZE:
-        return 8;
-    case QEMU_CLIENT_MESSAGE:
-        return 2;
-    default:
-        return 0;
-    }
-}
+/* The bytes after which a message of a type can be judged first; 0 for a type that is not taken. */
+static const uint8_t needed_for[UINT8_MAX + 1] = {
+    [SET_PIXEL_FORMAT] = 20,
+    [SET_ENCODINGS] = 4,
+    [UPDATE_REQUEST] = 10,
+    [KEY_EVENT] = 8,
+    [POINTER_EVENT] = RFB_POINTER_SIZE,
+    [CLIENT_CUT_TEXT] = 8,
+    [ENABLE_CONTINUOUS_UPDATES] = 10,
+    [CLIENT_FENCE] = 9,
+    [SET_DESKTOP_SIZE] = 8,
+    [QEMU_CLIENT_MESSAGE] = 2,
+};
 
 static enum verdict judge_step(struct rfb_filter *filter, struct rfb_fault *fault)
 {
@@ -290,10 +268,12 @@ static enum verdict judge_step(struct rfb_filter *filter, struct rfb_fault *faul
     case RFB_SECURITY:
         return judge_security(filter, fault);
     case RFB_INIT:
-        return judge_init(filter);
+        filter->message[0] = 1; /* shared: the others stay */
+        filter->step = RFB_TYPE;
+        return PASS;
     case RFB_TYPE:
         filter->step = RFB_BODY;
-        filter->need = needed_for(filter->message[0]);
+        filter->need = needed_for[filter->message[0]];
         return filter->need ? MORE
                             : refuse_message(fault, CLOSE_PROTOCOL, "a message of this type is not taken");
     default:

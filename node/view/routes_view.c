@@ -24,8 +24,7 @@ enum {
 #define TAKES(...) ((enum route_auth)(__VA_ARGS__))
 
 static const char unauthorized[] = "this needs a ticket, the page's own secret, or a pairing token that "
-                                   "reaches the lease; get a fresh link: "
-                                   "berth view";
+                                   "reaches the lease; get a fresh link: berth view";
 
 /* Whom a request comes from: exchange->session. */
 struct caller {

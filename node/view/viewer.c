@@ -158,16 +158,20 @@ static void read_peer(struct viewer *viewer)
 
 /* --- moving bytes ---------------------------------------------------------------------------------- */
 
-static void display_closed(struct viewer *viewer)
+static void check_told(struct viewer *viewer)
 {
     const char *reason;
-    /* The end of the lease takes the display away too, and is the better thing to say. */
-    viewer_wait(viewer->seat.wake_fd, POLLIN, clock_deadline(VERDICT_MS));
     enum close_code told = audience_told(&viewer->seat, &reason);
     if (told != CLOSE_NONE)
         end_viewer(viewer, told, reason);
-    else
-        end_viewer(viewer, CLOSE_DISPLAY_LOST, "the guest's display is lost");
+}
+
+static void display_closed(struct viewer *viewer)
+{
+    /* The end of the lease takes the display away too, and is the better thing to say. */
+    viewer_wait(viewer->seat.wake_fd, POLLIN, clock_deadline(VERDICT_MS));
+    check_told(viewer);
+    end_viewer(viewer, CLOSE_DISPLAY_LOST, "the guest's display is lost");
 }
 
 static void send_up(struct viewer *viewer)
@@ -239,14 +243,6 @@ static int64_t keep_time(struct viewer *viewer)
     }
     int64_t stall_ms = viewer->moved_ms + STALL_MS;
     return blocked && stall_ms < viewer->ping_ms ? stall_ms : viewer->ping_ms;
-}
-
-static void check_told(struct viewer *viewer)
-{
-    const char *reason;
-    enum close_code told = audience_told(&viewer->seat, &reason);
-    if (told != CLOSE_NONE)
-        end_viewer(viewer, told, reason);
 }
 
 static void pump_bytes(struct viewer *viewer)

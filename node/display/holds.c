@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/sync.h"
 
 /* QEMU takes 32 connections: with the viewers and the node's session no more than these are left to wait. */
 #define WAITING_MAX 16

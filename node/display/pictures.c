@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/memory.h"
 #include "base/sync.h"
 #include "display/etag.h"

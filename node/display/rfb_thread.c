@@ -250,11 +250,10 @@ static int take_descriptor(struct session *session, int fd, struct error *err)
         if (owned < 0)
             return error_set_errno(err, ERROR_GUEST_FAILED, reason, "cannot take over the guest's display");
         if (owned >= DESCRIPTOR_MAX)
-            return error_set(
-                err, ERROR_GUEST_FAILED,
-                "cannot take over the guest's display: the node has %d files open, more than its VNC "
-                "library can work with; end leases or views",
-                owned);
+            return error_set(err, ERROR_GUEST_FAILED,
+                             "cannot take over the guest's display: the node has %d files open, more than "
+                             "its VNC library can work with; end leases or views",
+                             owned);
     }
     int flags = fcntl(owned, F_GETFL);
     if (flags < 0 || fcntl(owned, F_SETFL, flags | O_NONBLOCK) < 0 || fcntl(owned, F_SETFD, FD_CLOEXEC) < 0)

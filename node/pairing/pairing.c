@@ -1,7 +1,6 @@
 #include "pairing/pairing.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/document.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "protocol/error_words.h"
 
@@ -44,8 +45,8 @@ struct client *client_new(const char *url, const char *token)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_curl);
-    struct client *client = calloc(1, sizeof *client);
-    if (!client || !(client->curl = curl_easy_init()) || !(client->multi = curl_multi_init()))
+    struct client *client = memory_new(sizeof *client);
+    if (!(client->curl = curl_easy_init()) || !(client->multi = curl_multi_init()))
         abort();
     client->url = text_copy(url);
     client->token = text_copy(token);

@@ -9,13 +9,6 @@
 #include "config/image_name.h"
 #include "terminal.h"
 
-static int read_dir(const struct usage_row *row, const char *text, void *place, struct error *err)
-{
-    if (!text[0])
-        return error_set(err, ERROR_BAD_REQUEST, "--dir needs the name of a folder");
-    return usage_text(row, text, place, err);
-}
-
 static int read_name(const struct usage_row *row, const char *text, void *place, struct error *err)
 {
     if (!image_name_valid(text))
@@ -25,7 +18,7 @@ static int read_name(const struct usage_row *row, const char *text, void *place,
 }
 
 const struct usage_row image_arguments_rows[] = {
-    {"dir", "DIR", "The folder of the images (default: image_dir of node.toml)", read_dir, AT(image, dir)},
+    {"dir", "DIR", "The folder of the images (default: image_dir of node.toml)", usage_path, AT(image, dir)},
     {NULL, "NAME", NULL, read_name, AT(image, name)},
     {0},
 };

@@ -1,8 +1,6 @@
 /* berth image inspect: what an image is, as its manifest says, once it is verified. */
 #include <inttypes.h>
-#include <stdio.h>
 
-#include "base/document.h"
 #include "command.h"
 #include "image_arguments.h"
 #include "layout.h"

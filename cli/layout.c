@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "base/text.h"
 
 /* C0, DEL and C1 (ECMA-48): what a terminal may take as an order. */

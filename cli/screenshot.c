@@ -20,15 +20,8 @@ struct screenshot_arguments {
     const char *file; /* NULL for the default, "-" for stdout */
 };
 
-static int read_file(const struct usage_row *row, const char *text, void *place, struct error *err)
-{
-    if (!text[0])
-        return error_set(err, ERROR_BAD_REQUEST, "--output needs the name of a file");
-    return usage_text(row, text, place, err);
-}
-
 static const struct usage_row rows[] = {
-    {"output", "FILE", "Where to put it; - is stdout (default: berth-TIME.png here)", read_file,
+    {"output", "FILE", "Where to put it; - is stdout (default: berth-TIME.png here)", usage_path,
      AT(screenshot, file), .letter = 'o'},
     {0},
 };

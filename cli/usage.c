@@ -50,6 +50,14 @@ int usage_text(const struct usage_row *row, const char *text, void *place, struc
     return 0;
 }
 
+int usage_path(const struct usage_row *row, const char *text, void *place, struct error *err)
+{
+    if (!text[0])
+        return error_set(err, ERROR_BAD_REQUEST, "--%s needs the name of a %s", row->name,
+                         strcmp(row->value, "DIR") == 0 ? "folder" : "file");
+    return usage_text(row, text, place, err);
+}
+
 int usage_lease(const struct usage_row *row, const char *text, void *place, struct error *err)
 {
     if (!lease_id_valid(text))

@@ -37,6 +37,8 @@ struct usage_row {
 usage_read usage_flag;
 /* a const char *, borrowed from the line, */
 usage_read usage_text;
+/* a const char *, not empty, of a FILE or DIR, */
+usage_read usage_path;
 /* a const char *, which is a lease's id, */
 usage_read usage_lease;
 /* an int64_t of min..max, */

@@ -20,11 +20,9 @@ const struct mcp_member mcp_act_result[] = {
 /* What the node says that it did, in pixels of the picture that the caller goes by. */
 static json_t *summarize_answer(const json_t *answer, const struct mcp_scale *scale)
 {
-    static const char *const kept[] = {"done", "settled_ms"};
     json_t *document = json_object(), *value;
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
-        if ((value = json_object_get(answer, kept[i])))
-            json_object_set(document, kept[i], value);
+    if ((value = json_object_get(answer, "done")))
+        json_object_set(document, "done", value);
     const json_t *frame = json_object_get(answer, "frame");
     json_object_set_new(document, "frame",
                         mcp_picture_size((int32_t)json_integer_value(json_object_get(frame, "width")),
@@ -36,6 +34,8 @@ static json_t *summarize_answer(const json_t *answer, const struct mcp_scale *sc
             box = mcp_scale_box_to_picture(scale, box);
         json_object_set_new(document, "changed", known ? mcp_arguments_box(box) : json_null());
     }
+    if ((value = json_object_get(answer, "settled_ms")))
+        json_object_set(document, "settled_ms", value);
     const json_t *x = json_object_get(answer, "x"), *y = json_object_get(answer, "y");
     if (x && y) {
         int32_t at_x = (int32_t)json_integer_value(x), at_y = (int32_t)json_integer_value(y);

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "protocol/key_names.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -35,13 +34,14 @@ static json_t *take_alias(json_t *action, const char *name)
     return value;
 }
 
-static int refuse_both(const json_t *action, const char *alias, const char *const names[], struct error *err)
+/* An alias stands beside neither of the fields that it means; `other` may be NULL. */
+static int refuse_both(const json_t *action, const char *alias, const char *name, const char *other,
+                       struct error *err)
 {
-    for (size_t i = 0; names[i]; i++)
-        if (json_object_get(action, names[i]))
-            return error_set(err, ERROR_BAD_REQUEST, "give either \"%s\" or \"%s\", not both", alias,
-                             names[i]);
-    return 0;
+    const char *there = json_object_get(action, name) ? name : other;
+    if (!there || !json_object_get(action, there))
+        return 0;
+    return error_set(err, ERROR_BAD_REQUEST, "give either \"%s\" or \"%s\", not both", alias, there);
 }
 
 /* coordinate: [x, y] */
@@ -50,7 +50,7 @@ static int read_coordinate(const struct action_op *op, json_t *action, struct er
     if (!find_field(op, "x") || !json_object_get(action, "coordinate"))
         return 0;
     CLEANUP_JSON json_t *point = take_alias(action, "coordinate");
-    if (refuse_both(action, "coordinate", (const char *const[]){"x", "y", NULL}, err) < 0)
+    if (refuse_both(action, "coordinate", "x", "y", err) < 0)
         return -1;
     if (!json_is_array(point) || json_array_size(point) != 2)
         return error_set(err, ERROR_BAD_REQUEST, "\"coordinate\" must be [x, y]");
@@ -67,7 +67,7 @@ static int read_drag(const struct action_op *op, json_t *action, struct error *e
     if (json_object_get(action, "start_coordinate") || json_object_get(action, "coordinate")) {
         CLEANUP_JSON json_t *from = take_alias(action, "start_coordinate");
         CLEANUP_JSON json_t *to = take_alias(action, "coordinate");
-        if (refuse_both(action, "start_coordinate", (const char *const[]){"path", NULL}, err) < 0)
+        if (refuse_both(action, "start_coordinate", "path", NULL, err) < 0)
             return -1;
         if (!from || !to)
             return error_set(err, ERROR_BAD_REQUEST,
@@ -98,7 +98,7 @@ static int read_wheel(const struct action_op *op, json_t *action, struct error *
         return 0;
     CLEANUP_JSON json_t *direction = take_alias(action, "scroll_direction");
     CLEANUP_JSON json_t *amount = take_alias(action, "scroll_amount");
-    if (refuse_both(action, "scroll_direction", (const char *const[]){"dx", "dy", NULL}, err) < 0)
+    if (refuse_both(action, "scroll_direction", "dx", "dy", err) < 0)
         return -1;
     for (size_t i = 0; json_is_string(direction) && i < COUNT(directions); i++)
         if (strcmp(directions[i].word, json_string_value(direction)) == 0 && json_is_integer(amount) &&
@@ -121,7 +121,7 @@ static int read_duration(const struct action_op *op, json_t *action, struct erro
         return 0;
     CLEANUP_JSON json_t *duration = take_alias(action, "duration");
     double seconds = json_number_value(duration);
-    if (refuse_both(action, "duration", (const char *const[]){"duration_ms", NULL}, err) < 0)
+    if (refuse_both(action, "duration", "duration_ms", NULL, err) < 0)
         return -1;
     if (!json_is_number(duration) || !(seconds >= 0 && seconds * 1000 <= (double)field->max))
         return error_set(err, ERROR_BAD_REQUEST, "\"duration\" is seconds, a number from 0 to %" PRId64,
@@ -160,7 +160,7 @@ static int read_modifiers(const struct action_op *op, json_t *action, struct err
     if (!find_field(op, "modifiers"))
         return 0;
     if (!find_field(op, "text") && json_object_get(action, "text")) {
-        if (refuse_both(action, "text", (const char *const[]){"modifiers", NULL}, err) < 0)
+        if (refuse_both(action, "text", "modifiers", NULL, err) < 0)
             return -1;
         alias = "text";
     }
@@ -191,7 +191,7 @@ static int read_keys(const struct action_op *op, json_t *action, struct error *e
         CLEANUP_JSON json_t *given = take_alias(action, aliases[i]);
         if (!given)
             continue;
-        if (refuse_both(action, aliases[i], (const char *const[]){"keys", NULL}, err) < 0)
+        if (refuse_both(action, aliases[i], "keys", NULL, err) < 0)
             return -1;
         json_object_set(action, "keys", given);
     }

@@ -1,7 +1,6 @@
 #include "mcp/arguments.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/document.h"
 #include "mcp/aliases.h"
@@ -175,7 +174,6 @@ json_t *mcp_arguments_action(const struct action_op *op, const json_t *arguments
     CLEANUP_JSON json_t *own = json_copy((json_t *)arguments);
     json_object_del(own, "screenshot");
     json_object_del(own, "frame");
-    json_object_del(own, "op"); /* said by the tool's name */
     return make_action(op, own, asked, err);
 }
 

@@ -71,9 +71,7 @@ int mcp_fault_from_node(struct mcp_fault *fault, const char *word, const struct 
 
 json_t *mcp_fault_result(const struct mcp_fault *fault)
 {
-    json_t *result = json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",
-                               mcp_text(fault->text), "isError", 1);
-    if (fault->code[0])
-        json_object_set_new(result, "_meta", json_pack("{s:s}", "dev.berthos/code", fault->code));
-    return result;
+    json_t *meta = fault->code[0] ? json_pack("{s:s}", "dev.berthos/code", fault->code) : NULL;
+    return json_pack("{s:[{s:s, s:o}], s:b, s:o*}", "content", "type", "text", "text", mcp_text(fault->text),
+                     "isError", 1, "_meta", meta);
 }

@@ -60,8 +60,6 @@ json_t *mcp_answer(const json_t *id, json_t *result)
 
 json_t *mcp_error(const json_t *id, enum mcp_code code, const char *sentence, json_t *data)
 {
-    json_t *error = json_pack("{s:i, s:o}", "code", (int)code, "message", mcp_text(sentence));
-    if (data)
-        json_object_set_new(error, "data", data);
-    return json_pack("{s:s, s:o, s:o}", "jsonrpc", "2.0", "id", copy_id(id), "error", error);
+    return json_pack("{s:s, s:o, s:{s:i, s:o, s:o*}}", "jsonrpc", "2.0", "id", copy_id(id), "error", "code",
+                     (int)code, "message", mcp_text(sentence), "data", data);
 }

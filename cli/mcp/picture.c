@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/base64.h"
-#include "base/document.h"
 #include "base/text.h"
 #include "mcp/arguments.h"
 
@@ -30,12 +29,10 @@ json_t *mcp_picture_size(int32_t width, int32_t height)
 json_t *mcp_picture_describe(const struct mcp_picture *picture)
 {
     const struct mcp_scale *scale = &picture->scale;
-    json_t *document = json_pack(
-        "{s:i, s:i, s:o, s:f}", "width", scale->picture_width, "height", scale->picture_height, "frame",
-        mcp_picture_size(scale->frame_width, scale->frame_height), "scale", mcp_scale_factor(scale));
-    if (picture->unsettled)
-        json_object_set_new(document, "still", json_false());
-    return document;
+    return json_pack("{s:i, s:i, s:o, s:f, s:o*}", "width", scale->picture_width, "height",
+                     scale->picture_height, "frame",
+                     mcp_picture_size(scale->frame_width, scale->frame_height), "scale",
+                     mcp_scale_factor(scale), "still", picture->unsettled ? json_false() : NULL);
 }
 
 /* How a picture is asked for. */
@@ -62,14 +59,11 @@ static bool read_number(const struct client_header *header, int32_t *number)
 static bool read_picture(const struct client_answer *answer, const struct client_header *headers,
                          struct mcp_picture *picture)
 {
-    static const char *const types[] = {"image/png", "image/jpeg"};
     struct mcp_scale *scale = &picture->scale;
-    picture->mime = NULL;
-    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
-        if (strcmp(answer->type, types[i]) == 0)
-            picture->mime = types[i];
+    bool png = strcmp(answer->type, "image/png") == 0, jpeg = strcmp(answer->type, "image/jpeg") == 0;
+    picture->mime = png ? "image/png" : "image/jpeg";
     picture->unsettled = picture->unsettled || strcmp(headers[STILL].value, "false") == 0;
-    return picture->mime && read_number(&headers[PICTURE_WIDTH], &scale->picture_width) &&
+    return (png || jpeg) && read_number(&headers[PICTURE_WIDTH], &scale->picture_width) &&
            read_number(&headers[PICTURE_HEIGHT], &scale->picture_height) &&
            read_number(&headers[FRAME_WIDTH], &scale->frame_width) &&
            read_number(&headers[FRAME_HEIGHT], &scale->frame_height);

@@ -81,13 +81,10 @@ static void send_error(struct mcp_server *server, struct mcp_batch *batch, const
 
 static json_t *describe_server(const struct mcp_revision *revision)
 {
-    json_t *info = json_pack("{s:s, s:s}", "name", "berthos", "version", BERTHOS_VERSION);
-    if (revision->structured)
-        json_object_set_new(info, "title", json_string("Berthos desktop"));
-    if (revision->described_server)
-        json_object_set_new(info, "description",
-                            json_string("Eyes and hands on a leased Linux desktop without a network"));
-    return info;
+    return json_pack("{s:s, s:s, s:s*, s:s*}", "name", "berthos", "version", BERTHOS_VERSION, "title",
+                     revision->structured ? "Berthos desktop" : NULL, "description",
+                     revision->described_server ? "Eyes and hands on a leased Linux desktop without a network"
+                                                : NULL);
 }
 
 /* Adds what the revision wants in each result. */
@@ -353,16 +350,14 @@ static void call_progress(void *context, const struct mcp_call *call)
     int64_t passed_ms = clock_monotonic_ms() - call->started_ms;
     if (call->duration_ms > 0 && passed_ms >= call->duration_ms)
         return; /* progress goes on to the total, not beyond */
-    json_t *params = json_pack("{s:O, s:I}", "progressToken", call->token, "progress", (json_int_t)passed_ms);
     int passed_s = (int)(passed_ms / 1000), total_s = (int)(call->duration_ms / 1000);
     CLEANUP_FREE char *text =
         total_s ? text_format("%d s of at most %d s", passed_s, total_s) : text_format("%d s", passed_s);
-    if (call->duration_ms > 0)
-        json_object_set_new(params, "total", json_integer(call->duration_ms));
-    if (call->revision->annotations)
-        json_object_set_new(params, "message", json_string(text));
-    CLEANUP_JSON json_t *message =
-        json_pack("{s:s, s:s, s:o}", "jsonrpc", "2.0", "method", "notifications/progress", "params", params);
+    CLEANUP_JSON json_t *message = json_pack("{s:s, s:s, s:{s:O, s:I, s:o*, s:s*}}", "jsonrpc", "2.0",
+                                             "method", "notifications/progress", "params", "progressToken",
+                                             call->token, "progress", (json_int_t)passed_ms, "total",
+                                             call->duration_ms > 0 ? json_integer(call->duration_ms) : NULL,
+                                             "message", call->revision->annotations ? text : NULL);
     LOCK_SCOPE(&server->mutex);
     write_message(server, message);
 }

@@ -123,18 +123,13 @@ json_t *mcp_tools_list(const struct mcp_revision *revision)
     json_t *list = json_array();
     for (size_t i = 0; i < tool_count; i++) {
         const struct mcp_tool *tool = &tools[i];
-        json_t *item = json_pack("{s:s}", "name", tool->name);
-        if (revision->structured)
-            json_object_set_new(item, "title", json_string(tool->title));
-        json_object_set_new(item, "description", json_string(tool->help));
-        json_object_set_new(
-            item, "inputSchema",
-            mcp_schema_arguments(tool->fields, tool->field_count, tool->screenshot, tool->frame));
-        if (revision->structured)
-            json_object_set_new(item, "outputSchema", mcp_schema_result(tool->result));
-        if (revision->annotations)
-            json_object_set_new(item, "annotations", make_annotations(tool));
-        json_array_append_new(list, item);
+        json_array_append_new(
+            list,
+            json_pack("{s:s, s:s*, s:s, s:o, s:o*, s:o*}", "name", tool->name, "title",
+                      revision->structured ? tool->title : NULL, "description", tool->help, "inputSchema",
+                      mcp_schema_arguments(tool->fields, tool->field_count, tool->screenshot, tool->frame),
+                      "outputSchema", revision->structured ? mcp_schema_result(tool->result) : NULL,
+                      "annotations", revision->annotations ? make_annotations(tool) : NULL));
     }
     return json_pack("{s:o}", "tools", list);
 }
@@ -148,10 +143,8 @@ static json_t *make_result(struct mcp_done *done, const struct mcp_revision *rev
                                                  done->picture.base64, "mimeType", done->picture.mime));
     CLEANUP_FREE char *text = document_text(done->document);
     json_array_append_new(content, json_pack("{s:s, s:s}", "type", "text", "text", text));
-    json_t *result = json_pack("{s:o}", "content", content);
-    if (revision->structured)
-        json_object_set(result, "structuredContent", done->document);
-    return result;
+    return json_pack("{s:o, s:O*}", "content", content, "structuredContent",
+                     revision->structured ? done->document : NULL);
 }
 
 json_t *mcp_tools_call(const struct mcp_call_context *context, const json_t *arguments,

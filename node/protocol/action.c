@@ -25,10 +25,12 @@ static const char *const via_words[] = {"auto", "keys", "agent", NULL};
 static const char *const until_words[] = {"change", "still", NULL};
 
 /* Fields that many ops share. */
-#define NUMBER(name, member, least, most, ...)                                                               \
+#define FIELD(name, kind, member, ...)                                                                       \
     {                                                                                                        \
-        name, MEMBER_INTEGER, AT(member), .min = least, .max = most, __VA_ARGS__                             \
+        name, kind, AT(member), __VA_ARGS__                                                                  \
     }
+#define NUMBER(name, member, least, most, ...)                                                               \
+    FIELD(name, MEMBER_INTEGER, member, .min = least, .max = most, __VA_ARGS__)
 #define FIELD_X NUMBER("x", point.x, 0, COORDINATE_MAX, .help = "pixels from the left edge of the screen")
 #define FIELD_Y NUMBER("y", point.y, 0, COORDINATE_MAX, .help = "pixels from the top edge of the screen")
 #define FIELD_MAYBE_X                                                                                        \
@@ -38,26 +40,18 @@ static const char *const until_words[] = {"change", "still", NULL};
     NUMBER("y", point.y, 0, COORDINATE_MAX, OPTIONAL,                                                        \
            .help = "pixels from the top edge; with x, where the pointer goes first")
 #define FIELD_BUTTON                                                                                         \
-    {                                                                                                        \
-        "button", MEMBER_WORD, AT(button), OPTIONAL, .words = button_words, .fallback = "\"left\"",          \
-                                                     .help = "which button"                                  \
-    }
+    FIELD("button", MEMBER_WORD, button, OPTIONAL, .words = button_words, .fallback = "\"left\"",            \
+          .help = "which button")
 #define FIELD_HELD                                                                                           \
-    {                                                                                                        \
-        "modifiers", FIELD_MODIFIERS, AT(modifiers), OPTIONAL,                                               \
-            .max = 4, .words = modifier_words,                                                               \
-            .allowed = "an array of at most 4 of ctrl, alt, shift, super", .fallback = "[]",                 \
-            .help = "keys held down meanwhile"                                                               \
-    }
+    FIELD("modifiers", FIELD_MODIFIERS, modifiers, OPTIONAL, .max = 4, .words = modifier_words,              \
+          .allowed = "an array of at most 4 of ctrl, alt, shift, super", .fallback = "[]",                   \
+          .help = "keys held down meanwhile")
 #define FIELD_COUNT                                                                                          \
     NUMBER("count", count, 1, 3, OPTIONAL, .fallback = "1", .help = "how many clicks in a row")
 #define FIELD_KEY_NAMES(most)                                                                                \
-    {                                                                                                        \
-        "keys", FIELD_KEYS, AT(keys),                                                                        \
-            .min = 1, .max = most, .allowed = "a string, or an array of 1 to " DIGITS(most) " strings",      \
-            .help = "a key or chord, as \"Return\", \"ctrl+s\" or \"ctrl++\", or an array "                  \
-                    "of them"                                                                                \
-    }
+    FIELD("keys", FIELD_KEYS, keys, .min = 1, .max = most,                                                   \
+          .allowed = "a string, or an array of 1 to " DIGITS(most) " strings",                               \
+          .help = "a key or chord, as \"Return\", \"ctrl+s\" or \"ctrl++\", or an array of them")
 
 static const struct member click_fields[] = {FIELD_X, FIELD_Y, FIELD_BUTTON, FIELD_COUNT, FIELD_HELD};
 static const struct member multiple_fields[] = {FIELD_X, FIELD_Y, FIELD_BUTTON, FIELD_HELD};

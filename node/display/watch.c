@@ -120,15 +120,15 @@ int watch_wait(struct session *session, const struct action *action, struct canc
 {
     int64_t now_ms = clock_monotonic_ms(), until_ms = clock_deadline(action->timeout_ms);
     bool change = action->until == UNTIL_CHANGE;
+    LOCK_SCOPE(&session->mutex);
+    CLEANUP(end_watch)
     struct watch watch = {.session = session,
                           .region = action->has_region ? &action->region : NULL,
                           .cancel = cancel,
                           .deadline_ms = until_ms < deadline_ms ? until_ms : deadline_ms};
-    LOCK_SCOPE(&session->mutex);
     begin_watch(&watch);
     int result =
         change ? await_new_change(&watch, err) : await_stillness(&watch, ACTION_STILL_MS, now_ms, err);
-    end_watch(&watch);
     if (result == 1)
         return error_set(err, ERROR_TIMEOUT, "the screen %s by the time-out",
                          change ? "did not change" : "was not still");
@@ -137,22 +137,20 @@ int watch_wait(struct session *session, const struct action *action, struct canc
 
 int watch_since(struct session *session, uint64_t since, int64_t deadline_ms, struct error *err)
 {
-    struct watch watch = {.session = session, .deadline_ms = deadline_ms};
     LOCK_SCOPE(&session->mutex);
+    CLEANUP(end_watch) struct watch watch = {.session = session, .deadline_ms = deadline_ms};
     begin_watch(&watch);
-    int result = await_change(&watch, since, err);
-    end_watch(&watch);
-    return result;
+    return await_change(&watch, since, err);
 }
 
 int watch_still(struct session *session, const struct action_region *region, int64_t still_ms,
                 struct cancel *cancel, int64_t deadline_ms, bool *still, int64_t *seen_ms, struct error *err)
 {
-    struct watch watch = {.session = session, .region = region, .cancel = cancel, .deadline_ms = deadline_ms};
     LOCK_SCOPE(&session->mutex);
+    CLEANUP(end_watch)
+    struct watch watch = {.session = session, .region = region, .cancel = cancel, .deadline_ms = deadline_ms};
     begin_watch(&watch);
     int result = await_stillness(&watch, still_ms, session->acted_ms, err);
-    end_watch(&watch);
     *still = result == 0;
     *seen_ms = session->seen_ms;
     return result < 0 ? -1 : 0;

@@ -1,7 +1,5 @@
 #include "doctor/evaluate.h"
 
-#include <stdlib.h>
-
 #include "base/memory.h"
 #include "base/text.h"
 #include "doctor/verdict.h"

@@ -28,14 +28,15 @@ void judge_runtime(struct verdict *verdict)
     CLEANUP_FREE char *libvirt = text_version(runtime->libvirt_version);
     CLEANUP_FREE char *qemu = text_version(runtime->qemu_version);
     const char *missing = missing_feature(runtime);
+    const char *error = runtime->error[0] ? runtime->error : "it was not asked";
     if (runtime->answers != FACT_YES)
         verdict_fail(verdict,
                      "libvirt does not answer at %s (%s); start it (systemctl start libvirtd) and let this "
                      "user in (group libvirt)",
-                     uri, runtime->error[0] ? runtime->error : "it was not asked");
+                     uri, error);
     else if (runtime->libvirt_version == 0 || runtime->qemu_version == 0)
         verdict_fail(verdict, "libvirt answers at %s but cannot say what it can do (%s); see libvirtd's log",
-                     uri, runtime->error[0] ? runtime->error : "it was not asked");
+                     uri, error);
     else if (missing)
         verdict_fail(verdict,
                      "libvirt %s with QEMU %s at %s does not offer %s for %s guests; install qemu-system-x86",
@@ -43,7 +44,7 @@ void judge_runtime(struct verdict *verdict)
     else if (runtime->converts != FACT_YES)
         verdict_fail(verdict,
                      "libvirt %s with QEMU %s at %s does not take the domain that a lease would start: %s",
-                     libvirt, qemu, uri, runtime->error[0] ? runtime->error : "it was not asked");
+                     libvirt, qemu, uri, error);
     else
         verdict_pass(
             verdict,

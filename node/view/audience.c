@@ -69,14 +69,13 @@ void audience_vacate(struct seat *seat)
 void audience_leave(struct seat *seat)
 {
     struct audience *audience = seat->audience;
-    pthread_mutex_lock(&audience->mutex);
+    LOCK_SCOPE(&audience->mutex);
     struct seat **link = &audience->seats;
     while (*link != seat)
         link = &(*link)->next;
     *link = seat->next;
     close(seat->wake_fd);
     pthread_cond_broadcast(&audience->left);
-    pthread_mutex_unlock(&audience->mutex);
 }
 
 size_t audience_count(struct audience *audience)

@@ -1,7 +1,7 @@
 /*
  * The canary: a paused guest without a disk, under the XML of a lease, whose QEMU is looked at from outside
  * and destroyed again. What it shows is true of a process, not of a configuration. Bound: 15 s for its start
- * and 15 for its end.
+ * and 20 for its end.
  */
 #include "doctor/probe_canary.h"
 
@@ -21,7 +21,7 @@
 #include "guest/guest.h"
 #include "guest/start.h"
 
-enum { START_TIMEOUT_MS = 15000, DESTROY_TIMEOUT_MS = 15000, SOCKETS_MAX = 256 };
+enum { START_TIMEOUT_MS = 15000, SOCKETS_MAX = 256 };
 
 static void look_at_status(const char *process, struct canary_facts *facts)
 {
@@ -210,7 +210,7 @@ void probe_canary(struct hypervisor *hypervisor, const struct config *config, co
     }
     facts->started = FACT_YES;
     probe_process(guest_process(uuid), facts);
-    facts->gone = guest_destroy(&canary, DESTROY_TIMEOUT_MS, &err) == 0 ? FACT_YES : FACT_NO;
+    facts->gone = guest_destroy(&canary, GUEST_DESTROY_MS, &err) == 0 ? FACT_YES : FACT_NO;
     PROBE_COPY(facts->error, err.text);
     facts->took_ms = clock_monotonic_ms() - start;
 }

@@ -15,11 +15,8 @@
 #include "lease/jobs.h"
 #include "lease/spare.h"
 
-enum {
-    ENDING_WAIT_MS =
-        15000,        /* for a berth that is being freed: a guest that hangs is gone after eleven seconds */
-    CLOCK_MS = 10000, /* a stop of the node may have to wait for it */
-};
+/* A guest that hangs is gone after eleven seconds; a stop of the node may have to wait for its clock. */
+enum { ENDING_WAIT_MS = 15000, CLOCK_MS = 10000 };
 
 bool berth_cancel_create(struct berth *berth, const char *id)
 {

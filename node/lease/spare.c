@@ -106,16 +106,18 @@ static int prepare_guest(struct berth *berth, struct berth_desktop *desktop, con
     return 0;
 }
 
-/* Notes that a preparation was of no use: the next one waits, twice as long with each that failed. */
-static void note_failure(struct berth *berth, bool cancelled)
+/* Notes that a preparation was of no use: the next one waits, twice as long with each that failed and was not
+ * told to give up. Says whether it was. */
+static bool note_failure(struct berth *berth)
 {
     LOCK_SCOPE(&berth->mutex);
-    berth->failures += !cancelled;
+    berth->failures += !berth->cancelled;
     int64_t ms = BACK_OFF_MS;
     for (int i = 1; i < berth->failures && ms < BACK_OFF_MAX_MS; i++)
         ms *= 2;
     /* a create that made this one give way comes first */
     berth->prepare_ms = clock_deadline(ms < BACK_OFF_MAX_MS ? ms : BACK_OFF_MAX_MS);
+    return berth->cancelled;
 }
 
 /* Shows the guest to whoever comes for it. False when it was told to give up. */
@@ -147,10 +149,7 @@ static void prepare_spare(struct berth *berth, const char *id)
                  (long long)(clock_monotonic_ms() - began_ms));
         return;
     }
-    pthread_mutex_lock(&berth->mutex);
-    bool cancelled = berth->cancelled;
-    pthread_mutex_unlock(&berth->mutex);
-    note_failure(berth, cancelled);
+    bool cancelled = note_failure(berth);
     if (!cancelled)
         log_warning("lease", "%s: no spare could be prepared: %s", berth->name, err.text);
     berth_desktop_clear(&desktop);
@@ -180,7 +179,7 @@ int spare_claim(struct berth *berth, struct berth_desktop *desktop, struct error
     struct error second = ERROR_INIT;
     bool saved = berth_spare_is_saved(berth); /* the spare is ours alone while preparing */
     if ((saved ? berth_restore(berth, desktop, err) : wake_spare(berth, err)) < 0) {
-        note_failure(berth, false);
+        note_failure(berth);
         berth_desktop_clear(desktop);
         if (spare_drop(berth, &second) < 0)
             log_error("lease", "%s: %s", berth->name, second.text);
@@ -314,7 +313,7 @@ static int64_t look_after_ready(struct berth *berth)
         return clock_deadline(LOOK_EVERY_MS);
     log_info("lease", "%s: the spare goes: %s", berth->name, why ? why : "it gives way");
     if (keep && why && young) {
-        note_failure(berth, false);
+        note_failure(berth);
     } else { /* it was of use: should the next one fail, the pauses begin anew */
         LOCK_SCOPE(&berth->mutex);
         berth->failures = 0;

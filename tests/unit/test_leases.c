@@ -271,7 +271,7 @@ static void any_order_cold(void **state)
     any_order_of_events("off");
 }
 
-static void any_order_prepared(void **state)
+static void any_order_with_spares(void **state)
 {
     (void)state;
     int before = fake_host.claims;
@@ -386,7 +386,7 @@ static void many_at_once_cold(void **state)
     many_at_once("off");
 }
 
-static void many_at_once_prepared(void **state)
+static void many_at_once_with_spares(void **state)
 {
     (void)state;
     many_at_once("ram");
@@ -458,7 +458,7 @@ static void fewer_berths_than_leases(void **state)
     end_now(world);
 }
 
-/* --- prepared guests ------------------------------------------------------------------------------- */
+/* --- spares ---------------------------------------------------------------------------------------- */
 
 /* A request for one lease of this many vCPUs; -1 for the default. */
 static int request(struct world *world, const char *os, int64_t vcpu, struct lease_document *lease,
@@ -468,7 +468,7 @@ static int request(struct world *world, const char *os, int64_t vcpu, struct lea
     return leases_create(world->leases, &request, &operator_grant, lease, err);
 }
 
-static void a_prepared_guest_is_taken(void **state)
+static void a_spare_is_taken(void **state)
 {
     (void)state;
     struct error err = ERROR_INIT;
@@ -476,7 +476,7 @@ static void a_prepared_guest_is_taken(void **state)
     struct world *world = new_world("ram");
     await_ready(world, BERTHS);
     int starts = fake_host.starts, destroys = fake_host.destroys, claims = fake_host.claims;
-    /* what is refused costs no prepared guest */
+    /* what is refused costs no spare */
     assert_int_equal(request(world, "windows", -1, &lease, &err), -1);
     assert_int_equal(err.code, ERROR_OS_REFUSED);
     assert_int_equal(request(world, "linux", 0, &lease, &err), -1);
@@ -506,7 +506,7 @@ static void another_shape_is_started_cold(void **state)
 }
 
 /* One that has to give way and does not go keeps its berth from everybody until it has gone. */
-static void a_prepared_guest_that_does_not_go(void **state)
+static void a_spare_that_does_not_go(void **state)
 {
     (void)state;
     struct error err = ERROR_INIT;
@@ -523,7 +523,7 @@ static void a_prepared_guest_that_does_not_go(void **state)
     end_now(world);
 }
 
-static void a_prepared_guest_that_dies_is_replaced(void **state)
+static void a_spare_that_dies_is_replaced(void **state)
 {
     (void)state;
     unsigned seed = 1;
@@ -556,7 +556,7 @@ static void a_node_that_takes_no_leases_prepares_none(void **state)
 }
 
 /* A guest that was claimed and not yet live when the node died belongs to nobody. */
-static void nothing_prepared_outlives_the_node(void **state)
+static void no_spare_outlives_the_node(void **state)
 {
     (void)state;
     struct world *world = new_world("ram");
@@ -618,20 +618,20 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(any_order_cold, make_home, remove_home),
-        cmocka_unit_test_setup_teardown(any_order_prepared, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(any_order_with_spares, make_home, remove_home),
         cmocka_unit_test_setup_teardown(any_order_saved, make_home, remove_home),
         cmocka_unit_test_setup_teardown(many_at_once_cold, make_home, remove_home),
-        cmocka_unit_test_setup_teardown(many_at_once_prepared, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(many_at_once_with_spares, make_home, remove_home),
         cmocka_unit_test_setup_teardown(many_at_once_saved, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_guest_that_does_not_go, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_create_that_cannot_be_undone, make_home, remove_home),
         cmocka_unit_test_setup_teardown(fewer_berths_than_leases, make_home, remove_home),
-        cmocka_unit_test_setup_teardown(a_prepared_guest_is_taken, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_spare_is_taken, make_home, remove_home),
         cmocka_unit_test_setup_teardown(another_shape_is_started_cold, make_home, remove_home),
-        cmocka_unit_test_setup_teardown(a_prepared_guest_that_does_not_go, make_home, remove_home),
-        cmocka_unit_test_setup_teardown(a_prepared_guest_that_dies_is_replaced, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_spare_that_does_not_go, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(a_spare_that_dies_is_replaced, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_node_that_takes_no_leases_prepares_none, make_home, remove_home),
-        cmocka_unit_test_setup_teardown(nothing_prepared_outlives_the_node, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(no_spare_outlives_the_node, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_saved_guest_is_restored, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_restore_that_fails_is_a_boot, make_home, remove_home),
     };

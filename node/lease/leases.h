@@ -87,6 +87,6 @@ struct berth_status {
     struct lease_shape spare_shape;
     int64_t spare_since_ms; /* monotonic */
 };
-void leases_status(struct leases *leases, size_t berth, struct berth_status *status);
+void leases_status(struct leases *leases, size_t n, struct berth_status *status);
 
 #endif

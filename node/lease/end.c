@@ -64,8 +64,10 @@ static int begin_end(struct berth *berth, const char *id, enum lease_reason reas
         continue;
     bool here = (berth->state == BERTH_LEASED || berth->state == BERTH_ENDING) &&
                 berth->record.state != JOURNAL_CREATING && (!id || strcmp(berth->record.id, id) == 0);
-    if (!here)
-        return leases_no_such(err);
+    if (!here) {
+        leases_no_such(err);
+        return -1;
+    }
     if (berth->acting)
         return error_set(err, ERROR_ENDING,
                          "the lease is being ended and its guest is not gone yet; ask again");

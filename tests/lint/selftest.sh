@@ -14,10 +14,10 @@ cases=0 failed=0
 # A tree without a fault.
 plant() {
     rm -rf "$tree"
-    mkdir -p "$tree/docs" "$tree/tests" "$tree/vmimage" "$tree/packaging"
+    mkdir -p "$tree/docs" "$tree/tests/unit" "$tree/vmimage" "$tree/packaging"
     cp -R "$source_dir/node" "$source_dir/cli" "$source_dir/README.md" "$tree/"
     cp "$source_dir"/docs/*.md "$tree/docs/"
-    cp -R "$source_dir/tests/unit" "$tree/tests/"
+    cp "$source_dir"/tests/unit/test_*.c "$tree/tests/unit/"
 }
 
 run() { # LINT

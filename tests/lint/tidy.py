@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""clang-tidy over each file of node/ and cli/ that is compiled; .clang-tidy says what it looks for.
+"""clang-tidy over each file of C in node/ and cli/ that is compiled; .clang-tidy says what it looks for. Not the one of
+C++: it is toml++, a library of headers, but for a few lines.
 
 A file that was clean is not looked at again while it, what it includes, its flags and the checks are the same: what
 was looked at is remembered in ${BERTHOS_TEST_CACHE:-/var/cache/berthos/test-images}/tidy, or in the build folder.
@@ -34,7 +35,7 @@ def commands(source: str, build: str) -> dict[str, list[str]]:
     with open(f"{build}/compile_commands.json", encoding="utf-8") as file:
         for entry in json.load(file):
             path = os.path.relpath(entry["file"], source)
-            if not path.startswith(("node/", "cli/")):
+            if not path.startswith(("node/", "cli/")) or not path.endswith(".c"):
                 continue
             words = shlex.split(entry["command"])
             if os.path.basename(words[0]) == "ccache":
@@ -77,8 +78,8 @@ def look(source: str, cache: str, path: str, command: list[str]) -> tuple[str, b
         with open(memory, encoding="ascii") as file:
             if file.read() == now:
                 return "", True
-    flags = ["-std=gnu++17" if path.endswith(".cpp") else "-std=gnu17"]
-    if path.endswith(".c") and path != "node/base/error.c":
+    flags = ["-std=gnu17"]
+    if path != "node/base/error.c":
         flags += ["-include", "tests/lint/tidy.h"]
     done = subprocess.run(
         ["clang-tidy", "--quiet", path, "--"] + command[1:] + flags, cwd=source, capture_output=True, text=True

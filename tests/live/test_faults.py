@@ -86,7 +86,7 @@ class Killed(NodeTest):
 
     def assert_free_and_working(self):
         """Nothing of what was, and the berth takes a lease."""
-        live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), 15)
+        live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), live.SOON_SECONDS)
         self.assertEqual(self.api.get("/v1/leases").json(), [])
         lease = self.api.lease()
         self.assertEqual(self.api.delete("/v1/leases/" + lease["id"]).status, 200)
@@ -122,7 +122,7 @@ class Killed(NodeTest):
                 # a create that had got through just before the kill is a lease that may be ended
                 for lease in self.api.get("/v1/leases").json():
                     self.assertEqual(self.api.delete("/v1/leases/" + lease["id"]).status, 200)
-                live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), 15)
+                live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), live.SOON_SECONDS)
         self.assert_free_and_working()
 
     def test_during_an_end(self):
@@ -133,7 +133,7 @@ class Killed(NodeTest):
                 self.start_again()
                 answer = self.api.delete("/v1/leases/" + lease["id"])
                 self.assertEqual(answer.status, 200, answer)
-                live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), 15)
+                live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), live.SOON_SECONDS)
         self.assert_free_and_working()
 
 

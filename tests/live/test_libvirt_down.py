@@ -192,7 +192,7 @@ class Down(unittest.TestCase):
         self.restart_under_a_hung_guest(node, api, path)
         live.wait_for("its end comes through", lambda: self.ended(api, path), 120, 0.5)
         self.assertEqual(api.get(path + "/receipt").json()["lease_id"], lease["id"])
-        live.wait_for("nothing is left", lambda: not node.domains() and not live.guest_files(node), 30)
+        live.wait_for("nothing is left", lambda: not node.domains() and not live.guest_files(node), live.SOON_SECONDS)
         live.wait_for("eligible again", lambda: api.get("/v1/eligibility").json()["ok"], 60, 0.5)
         self.assertEqual(api.delete("/v1/leases/" + api.lease()["id"]).status, 200)
         self.assertEqual(node.stop(), 0, node.log())

@@ -193,7 +193,7 @@ class Lifecycle(live.LiveTest):
         lease = self.api.lease(ttl_seconds=3)
         receipt = self.receipt_of(lease)
         self.assertEqual(receipt["reason"], "expired")
-        live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), 10)
+        live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), live.SOON_SECONDS)
         self.assertEqual(self.api.delete("/v1/leases/" + lease["id"]).json(), receipt)
 
     def test_guest_that_dies(self):
@@ -209,7 +209,7 @@ class Lifecycle(live.LiveTest):
                 else:
                     live.TestGuest(domain).ctl(how, 1000)
                 receipt = self.receipt_of(lease)
-                live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), 15)
+                live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), live.SOON_SECONDS)
                 self.assertEqual(self.api.get("/v1/leases").json(), [])
                 self.assertEqual(receipt["reason"], "guest_died")
                 self.assertEqual(self.api.delete("/v1/leases/" + lease["id"]).json(), receipt)

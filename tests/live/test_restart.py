@@ -41,7 +41,7 @@ class RestartTest(unittest.TestCase):
         return answer.json()
 
     def assert_nothing_left(self):
-        live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), 15)
+        live.wait_for("nothing is left", lambda: not self.node.domains() and not live.guest_files(self.node), live.SOON_SECONDS)
         self.assertEqual(self.api.get("/v1/leases").json(), [])
 
     def assert_goes_on(self, lease):

@@ -231,7 +231,7 @@ class Meanwhile(FaultTest):
             self.assert_refused(answer, 409, "lease_live")
             self.assertGreaterEqual(took, 14)
         self.assertLess(took, 2 * live.SOON_SECONDS)
-        live.wait_for("nothing is left", lambda: not node.domains() and not live.guest_files(node), 30)
+        live.wait_for("nothing is left", lambda: not node.domains() and not live.guest_files(node), live.SOON_SECONDS)
 
     def test_an_image_that_is_replaced(self):
         """The lease goes on; there are no new ones until the image is right again."""

@@ -345,8 +345,7 @@ class Warm(unittest.TestCase):
         node, api = self.node_with()
         node.ready()
         self.assertEqual(api.post("/v1/unpark").status, 204)
-        live.wait_for("its guest is gone", lambda: not node.domains(), 60)
-        self.assertEqual(live.guest_files(node), [])
+        live.wait_for("its guest is gone", lambda: not node.domains() and not live.guest_files(node), 60)
         self.assertEqual(api.post("/v1/park").status, 204)
         node.ready()
 

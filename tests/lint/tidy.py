@@ -1,6 +1,5 @@
 #!/usr/bin/python3
-"""clang-tidy over each file of C in node/ and cli/ that is compiled; .clang-tidy says what it looks for. Not the one of
-C++: it is toml++, a library of headers, but for a few lines.
+"""clang-tidy over each file of node/ and cli/ that is compiled; .clang-tidy says what it looks for.
 
 A file that was clean is not looked at again while it, what it includes, its flags and the checks are the same: what
 was looked at is remembered in ${BERTHOS_TEST_CACHE:-/var/cache/berthos/test-images}/tidy, or in the build folder.
@@ -35,7 +34,7 @@ def commands(source: str, build: str) -> dict[str, list[str]]:
     with open(f"{build}/compile_commands.json", encoding="utf-8") as file:
         for entry in json.load(file):
             path = os.path.relpath(entry["file"], source)
-            if not path.startswith(("node/", "cli/")) or not path.endswith(".c"):
+            if not path.startswith(("node/", "cli/")):
                 continue
             words = shlex.split(entry["command"])
             if os.path.basename(words[0]) == "ccache":
@@ -78,8 +77,8 @@ def look(source: str, cache: str, path: str, command: list[str]) -> tuple[str, b
         with open(memory, encoding="ascii") as file:
             if file.read() == now:
                 return "", True
-    flags = ["-std=gnu17"]
-    if path != "node/base/error.c":
+    flags = ["-std=gnu17" if path.endswith(".c") else "-std=gnu++17"]
+    if path.endswith(".c") and path != "node/base/error.c":
         flags += ["-include", "tests/lint/tidy.h"]
     done = subprocess.run(
         ["clang-tidy", "--quiet", path, "--"] + command[1:] + flags, cwd=source, capture_output=True, text=True
@@ -105,8 +104,8 @@ def main() -> int:
         return 1
     cache = cache_folder(build)
     began, faults, known = time.monotonic(), set(), 0
-    # The longest first, so that none of them is the last that the others wait for.
-    order = sorted(todo, key=lambda path: -os.path.getsize(f"{source}/{path}"))
+    # The longest first, so that none of them is the last that the others wait for: C++, which is a library of headers.
+    order = sorted(todo, key=lambda path: (path.endswith(".c"), -os.path.getsize(f"{source}/{path}")))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for text, was_known in pool.map(lambda path: look(source, cache, path, todo[path]), order):
             known += was_known

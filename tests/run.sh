@@ -15,7 +15,8 @@ Usage: tests/run.sh [options]
   -h, --help       this help
 
 The last line is "N passed, N failed, N skipped". Exit 0 when nothing failed and nothing was skipped that is not
-listed in tests/skips.txt. Nothing is left behind but build/ and the images in ${BERTHOS_TEST_CACHE:-/var/cache/berthos/test-images}.
+listed in tests/skips.txt. Nothing is left behind but build/ and, in ${BERTHOS_TEST_CACHE:-/var/cache/berthos/test-images},
+the images and the list of files that clang-tidy found clean.
 docs/TESTING.md says more.
 USAGE
 }

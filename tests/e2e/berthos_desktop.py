@@ -99,10 +99,14 @@ class DesktopTest(unittest.TestCase):
         title = self.title().rsplit(" - Chromium", 1)[0]
         return json.loads(title) if title.startswith("{") else {}
 
+    def page_takes_keys(self):
+        page = self.page()
+        return page.get("at") == "area" and page["focused"]
+
     def open_page(self):
         self.put("/home/agent/page.html", PAGE)
         self.as_tenant("/usr/lib/berthos/browser file:///home/agent/page.html >/dev/null 2>&1 &")
-        live.wait_for("the page is there", lambda: self.page().get("at") == "area", SECONDS, 0.5)
+        live.wait_for("the page is there", self.page_takes_keys, SECONDS, 0.5)
         # Chromium's own process hears of the field a little later than the page.
         live.wait_for("the field takes text", lambda: self.helper("type", text="x")["ok"], SECONDS, 0.5)
         live.wait_for("the text is there", lambda: self.page().get("bytes") == 1, SECONDS, 0.2)

@@ -19,6 +19,7 @@
 #include "config/url.h"
 #include "doctor/eligibility.h"
 #include "guest/hypervisor.h"
+#include "guest/spec.h"
 #include "http/http.h"
 #include "lease/leases.h"
 #include "pairing/pairing.h"
@@ -26,6 +27,9 @@
 /* A half-written file of the home that is so old is of a process that was killed: the command writes there
  * too. */
 enum { STALE_MS = 3600 * 1000 };
+
+/* The user of the packaged service; members of its group are operators. */
+static const char package_user[] = "berthos";
 
 CLEANUP_DEFINE(eligibility, struct eligibility *, eligibility_free);
 CLEANUP_DEFINE(leases, struct leases *, leases_close);
@@ -59,6 +63,12 @@ static int lock_home(const char *home, struct error *err)
     if (ftruncate(fd, 0) < 0 || pwrite(fd, text, strlen(text), 0) < 0)
         return error_set_errno(err, ERROR_INTERNAL, errno, "cannot write %s", path);
     return TAKE_FD(fd);
+}
+
+static void audit_start(struct audit *audit, const struct config *config)
+{
+    audit_write(audit, "node_start",
+                json_pack("{s:s, s:s}", "version", BERTHOS_VERSION, "image", config->image));
 }
 
 static void announce_start(const struct config *config, const struct web_server *server, const char *bind,
@@ -119,12 +129,21 @@ static int refuse_red(struct eligibility *eligibility, const char *home, struct 
                      answer.why);
 }
 
+/* First nobody comes any more, then the leases, then what is still being answered. */
+static void stop_serving(struct web_server *server, struct leases *leases, bool end_leases)
+{
+    web_server_quiesce(server);
+    leases_stop(leases, end_leases);
+    web_server_stop(server);
+}
+
 static int serve_requests(const struct config *config, const struct node_options *options,
                           const sigset_t *stop, struct error *err)
 {
     struct identity identity;
     enum config_intent intent = options->intent ? *options->intent : config->intent;
     const char *bind = options->bind ? options->bind : config->bind;
+    struct peer_policy peers = guest_peers(package_user);
     if (identity_load(config->home, &identity, err) < 0)
         return -1;
     CLEANUP_HYPERVISOR struct hypervisor *hypervisor = hypervisor_new(config->libvirt_uri, err);
@@ -148,29 +167,28 @@ static int serve_requests(const struct config *config, const struct node_options
                                                                  .eligibility = eligibility,
                                                                  .pairing = pairing,
                                                                  .view_assets = view_assets,
+                                                                 .peers = &peers,
                                                                  .audit = audit},
                                         err);
     if (!leases)
         return -1;
     struct http_context context = {.config = config,
                                    .bind = bind,
+                                   .peers = &peers,
                                    .eligibility = eligibility,
                                    .pairing = pairing,
                                    .leases = leases,
                                    .audit = audit};
-    int64_t port = options->port >= 0 ? options->port : config->port;
-    struct web_server *server = http_server_start(&context, (uint16_t)port, err);
+    uint16_t port = (uint16_t)(options->port >= 0 ? options->port : config->port);
+    struct web_server *server = http_server_start(&context, port, err);
     if (!server) {
         leases_stop(leases, options->end_leases_on_stop);
         return -1;
     }
-    audit_write(audit, "node_start",
-                json_pack("{s:s, s:s}", "version", BERTHOS_VERSION, "image", config->image));
+    audit_start(audit, config);
     announce_start(config, server, bind, pairing);
     wait_for_stop(stop);
-    web_server_quiesce(server);
-    leases_stop(leases, options->end_leases_on_stop);
-    web_server_stop(server);
+    stop_serving(server, leases, options->end_leases_on_stop);
     audit_write(audit, "node_stop", NULL);
     return 0;
 }

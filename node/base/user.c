@@ -1,9 +1,12 @@
 #include "base/user.h"
 
+#include <grp.h>
 #include <pwd.h>
-#include <stdbool.h>
+#include <string.h>
 
 #include "base/text.h"
+
+enum { GROUPS_MAX = 1024 };
 
 struct user {
     struct passwd entry;
@@ -33,4 +36,35 @@ char *user_home(uid_t uid)
 {
     struct user user;
     return find_user(uid, &user) && user.entry.pw_dir[0] == '/' ? text_copy(user.entry.pw_dir) : NULL;
+}
+
+bool user_is(uid_t uid, const char *name)
+{
+    struct user user;
+    return find_user(uid, &user) && strcmp(user.entry.pw_name, name) == 0;
+}
+
+uid_t user_find(const char *name)
+{
+    struct user user;
+    struct passwd *found = NULL;
+    return getpwnam_r(name, &user.entry, user.strings, sizeof user.strings, &found) == 0 && found
+               ? user.entry.pw_uid
+               : (uid_t)-1;
+}
+
+bool user_in_group(uid_t uid, const char *group)
+{
+    struct user user;
+    struct group entry, *found = NULL;
+    char strings[16384];
+    gid_t gids[GROUPS_MAX];
+    int count = GROUPS_MAX;
+    if (!find_user(uid, &user) || getgrnam_r(group, &entry, strings, sizeof strings, &found) != 0 || !found ||
+        getgrouplist(user.entry.pw_name, user.entry.pw_gid, gids, &count) < 0)
+        return false;
+    for (int i = 0; i < count; i++)
+        if (gids[i] == entry.gr_gid)
+            return true;
+    return false;
 }

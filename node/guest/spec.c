@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "base/user.h"
 
 void guest_spec_fill(struct guest_spec *spec, const struct config *config, const struct image *image,
                      const struct hypervisor_facts *facts)
@@ -89,6 +90,17 @@ bool guest_label(const char *qemu_label, const char *node_id, int n, const char 
     unsigned uid = GUEST_UID_FIRST + place % GUEST_UID_NODES * GUEST_UID_BERTHS + (unsigned)n;
     snprintf(label, GUEST_LABEL_SIZE, "+%u:+%u", uid, (unsigned)shared.gid);
     return true;
+}
+
+struct peer_policy guest_peers(const char *service)
+{
+    struct peer_policy policy = peer_policy_own(service);
+    policy.qemu = user_find("libvirt-qemu");
+    if (policy.qemu == (uid_t)-1)
+        policy.qemu = user_find("qemu");
+    policy.guests_from = GUEST_UID_FIRST;
+    policy.guests = GUEST_UID_NODES * GUEST_UID_BERTHS;
+    return policy;
 }
 
 struct overlay_owner guest_spec_owner(const struct guest_spec *spec)

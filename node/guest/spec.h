@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/peer.h"
 #include "config/config.h"
 #include "guest/handle.h"
 #include "guest/hypervisor_facts.h"
@@ -81,6 +82,13 @@ void guest_uuid(const char *node_id, int n, char uuid[GUEST_UUID_SIZE]);
  */
 bool guest_label(const char *qemu_label, const char *node_id, int n, const char *kvm_device,
                  char label[GUEST_LABEL_SIZE]);
+
+/*
+ * Who may connect to a node of this process: peer_policy_own(), and every uid refused that a guest's QEMU may
+ * run as: libvirt's user for it (libvirt-qemu on Debian, qemu elsewhere) and the range of the berths' own.
+ * service: see there.
+ */
+struct peer_policy guest_peers(const char *service);
 
 /* Who the overlay belongs to: the uid of qemu_label where it is the guest's own, and its gid. */
 struct overlay_owner guest_spec_owner(const struct guest_spec *spec);

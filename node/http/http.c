@@ -43,6 +43,7 @@ struct web_server *http_server_start(const struct http_context *context, uint16_
         .tables = tables,
         .context = (void *)context,
         .connections_max = CONNECTIONS_MAX,
+        .peers = context->peers,
         .authorize = authorize_token,
         .refused = audit_refusal,
     };

@@ -3,6 +3,7 @@
 #define BERTHOS_HTTP_HTTP_CONTEXT_H
 
 #include "base/audit.h"
+#include "base/peer.h"
 #include "config/config.h"
 #include "doctor/eligibility.h"
 #include "lease/leases.h"
@@ -13,6 +14,7 @@
 struct http_context {
     const struct config *config;
     const char *bind; /* loopback address */
+    const struct peer_policy *peers;
     struct eligibility *eligibility;
     struct pairing *pairing;
     struct leases *leases;

@@ -62,6 +62,7 @@ int berth_open_view(struct berth *berth, const struct journal_record *record, in
             .expires_ms = record->expires_ms,
             .expires_boot_ms = expires_boot_ms,
             .assets = berth->leases->view_assets,
+            .peers = berth->leases->peers,
             .pairing = berth->leases->pairing,
             .holds = berth->holds,
             .screenshot = take_screenshot,

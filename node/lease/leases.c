@@ -104,6 +104,7 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
         .audit = options->audit,
         .pairing = options->pairing,
         .view_assets = options->view_assets,
+        .peers = options->peers,
         .parked = true,
     };
     leases->verified = file_join(options->config->home, "verified.json");

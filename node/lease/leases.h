@@ -35,9 +35,10 @@ struct leases_options {
     const char *node_id;
     struct hypervisor *hypervisor;
     struct eligibility *eligibility;
-    struct audit *audit;     /* NULL: none is kept */
-    struct pairing *pairing; /* whose tokens reach the guest views */
-    const char *view_assets; /* folder of their page */
+    struct audit *audit;             /* NULL: none is kept */
+    struct pairing *pairing;         /* whose tokens reach the guest views */
+    const struct peer_policy *peers; /* who may connect to them */
+    const char *view_assets;         /* folder of their page */
 };
 
 /*

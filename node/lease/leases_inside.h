@@ -23,6 +23,7 @@ struct leases {
     struct audit *audit;
     struct pairing *pairing;
     const char *view_assets;
+    const struct peer_policy *peers;
 
     struct journal journal;
     char *verified;        /* path of the verified-once cache; owned */

@@ -42,6 +42,7 @@ struct view *view_open(const struct view_options *options, struct error *err)
         .tables = tables,
         .context = view,
         .connections_max = CONNECTIONS_MAX,
+        .peers = options->peers,
         .upgrades = true,
         .authorize = routes_authorize,
         .completed = routes_completed,

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/peer.h"
 #include "display/display.h"
 #include "pairing/pairing.h"
 #include "view/view_mode.h"
@@ -14,13 +15,14 @@
 #define VIEW_VIEWERS_MAX 8
 
 struct view_options {
-    const char *lease_id;    /* copied */
-    const char *owner;       /* id of the grant that made the lease; copied */
-    int64_t expires_ms;      /* realtime; 0 = never */
-    int64_t expires_boot_ms; /* the same by clock_boottime_ms(); CLOCK_NEVER = never */
-    const char *assets;      /* folder of the page; copied */
-    struct pairing *pairing; /* borrowed */
-    struct holds *holds;     /* of the guest; borrowed */
+    const char *lease_id;            /* copied */
+    const char *owner;               /* id of the grant that made the lease; copied */
+    int64_t expires_ms;              /* realtime; 0 = never */
+    int64_t expires_boot_ms;         /* the same by clock_boottime_ms(); CLOCK_NEVER = never */
+    const char *assets;              /* folder of the page; copied */
+    const struct peer_policy *peers; /* who may connect; borrowed */
+    struct pairing *pairing;         /* borrowed */
+    struct holds *holds;             /* of the guest; borrowed */
 
     /* What /screenshot and /action reach; see display_screenshot() and display_act(). */
     struct picture *(*screenshot)(void *context, const struct picture_request *request, struct cancel *cancel,

@@ -12,6 +12,7 @@
 
 #include "base/cancel.h"
 #include "base/error.h"
+#include "base/peer.h"
 #include "pairing/pairing.h"
 
 #define WEB_BODY_MAX (1 << 20) /* bytes; more is 413 */
@@ -39,6 +40,7 @@ struct exchange {
     struct MHD_Connection *connection;
     const char *method;
     const char *path;           /* of the request, without its query */
+    struct peer peer;           /* who is at the other end of the connection */
     char id[WEB_ID_SIZE];       /* what stands for {id} in the path; may be no valid id */
     struct pairing_grant grant; /* of the token, where the server's authorize() has found one */
     void *session;              /* what authorize() wants the handler to have; NULL */

@@ -6,11 +6,6 @@
  */
 #include "web/server.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +16,7 @@
 #include "base/text.h"
 #include "web/exchange.h"
 #include "web/guard.h"
+#include "web/listener.h"
 #include "web/peer_watch.h"
 
 enum {
@@ -33,6 +29,8 @@ struct web_server {
     struct MHD_Daemon *daemon;
     struct peer_watch *watch;
     uint16_t port;
+    struct sockaddr_storage address;
+    struct peer arriving; /* of the connection that is being accepted; the accepting thread's alone */
 };
 
 /* A request between its first line and its answer. */
@@ -105,6 +103,14 @@ static int check_one_host(struct MHD_Connection *connection, struct error *err)
     return hosts <= 1 ? 0 : error_set(err, ERROR_BAD_REQUEST, "the request has more than one Host header");
 }
 
+/* Who on_connection() kept; where there was no memory for that, a stranger. */
+static struct peer find_peer(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info && info->socket_context ? *(const struct peer *)info->socket_context : (struct peer){0};
+}
+
 /* --- one request ----------------------------------------------------------------------------------- */
 
 static struct pending *begin_request(struct web_server *server, struct MHD_Connection *connection,
@@ -118,6 +124,7 @@ static struct pending *begin_request(struct web_server *server, struct MHD_Conne
     exchange->context = server->options.context;
     exchange->connection = connection;
     exchange->watch = server->watch;
+    exchange->peer = find_peer(connection);
     exchange->method = method;
     exchange->path = path;
     if (check_one_host(connection, &pending->refused) < 0 ||
@@ -258,20 +265,6 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
 
 /* --- the daemon ------------------------------------------------------------------------------------ */
 
-static int resolve_address(const char *bind, uint16_t port, struct sockaddr_storage *address,
-                           struct error *err)
-{
-    struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_PASSIVE, .ai_socktype = SOCK_STREAM}, *found;
-    char service[8];
-    snprintf(service, sizeof service, "%u", port);
-    int failed = getaddrinfo(bind, service, &hints, &found);
-    if (failed)
-        return error_set(err, ERROR_INTERNAL, "%s is no address: %s", bind, gai_strerror(failed));
-    memcpy(address, found->ai_addr, found->ai_addrlen);
-    freeaddrinfo(found);
-    return 0;
-}
-
 static void free_server(struct web_server *server)
 {
     if (server->watch)
@@ -279,55 +272,73 @@ static void free_server(struct web_server *server)
     free(server);
 }
 
-/*
- * Where the host's congestion control is BBR, a timer is set for every few segments, which on loopback costs
- * more than carrying the bytes does. There is no path here whose width would have to be found out. Reno is in
- * every kernel and open to everybody, and does not pace. It must be the listener's before the connection is
- * made: once paced, a connection stays so. Where it cannot be had, all still works.
- */
-static void stop_pacing(struct MHD_Daemon *daemon)
+/* Told of each connection that comes, before anything is read from it. */
+static enum MHD_Result on_accept(void *context, const struct sockaddr *address, socklen_t size)
 {
-    static const char unpaced[] = "reno";
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(daemon, MHD_DAEMON_INFO_LISTEN_FD);
-    if (info)
-        setsockopt(info->listen_fd, IPPROTO_TCP, TCP_CONGESTION, unpaced, sizeof unpaced - 1);
+    (void)size;
+    struct web_server *server = context;
+    uid_t uid = (uid_t)-1;
+    bool known = peer_find(address, (struct sockaddr *)&server->address, &uid);
+    server->arriving = peer_judge(server->options.peers, known, uid);
+    if (server->arriving.kind != PEER_REFUSED)
+        return MHD_YES;
+    log_warning("http", "a connection of uid %u, a guest's QEMU, was refused", (unsigned)uid);
+    return MHD_NO;
+}
+
+/* on_accept() comes first, on the same thread. */
+static void on_connection(void *context, struct MHD_Connection *connection, void **kept,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    (void)connection;
+    const struct web_server *server = context;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        free(TAKE(*kept));
+        return;
+    }
+    struct peer *peer = malloc(sizeof *peer);
+    if (peer)
+        *peer = server->arriving;
+    *kept = peer;
+}
+
+static struct MHD_Daemon *start_daemon(struct web_server *server, int listener)
+{
+    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
+                     MHD_USE_ITC | MHD_USE_ERROR_LOG;
+    if (server->address.ss_family == AF_INET6)
+        flags |= MHD_USE_IPv6;
+    if (server->options.upgrades)
+        flags |= MHD_ALLOW_UPGRADE;
+    return MHD_start_daemon(flags, 0, on_accept, server, on_request, server, MHD_OPTION_EXTERNAL_LOGGER,
+                            on_log, NULL, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_NOTIFY_COMPLETED,
+                            on_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
+                            MHD_OPTION_CONNECTION_LIMIT, server->options.connections_max,
+                            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
+                            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
 struct web_server *web_server_start(const struct web_options *options, struct error *err)
 {
-    struct sockaddr_storage address = {0};
-    if (resolve_address(options->bind, options->port, &address, err) < 0)
+    CLEANUP_CLOSE int listener = listener_open(options->bind, options->port, err);
+    if (listener < 0)
         return NULL;
     struct web_server *server = memory_new(sizeof *server);
     server->options = *options;
+    server->port = listener_address(listener, &server->address);
     server->watch = peer_watch_start(err);
     if (!server->watch) {
         free_server(server);
         return NULL;
     }
-    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL |
-                     MHD_USE_ITC | MHD_USE_ERROR_LOG;
-    if (address.ss_family == AF_INET6)
-        flags |= MHD_USE_IPv6;
-    if (options->upgrades)
-        flags |= MHD_ALLOW_UPGRADE;
-    errno = 0;
-    server->daemon = MHD_start_daemon(
-        flags, options->port, NULL, NULL, on_request, server, MHD_OPTION_EXTERNAL_LOGGER, on_log, NULL,
-        MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&address, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_CONNECTION_LIMIT, options->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_LISTENING_ADDRESS_REUSE, 1U, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_END);
+    server->daemon = start_daemon(server, listener);
     if (!server->daemon) {
-        error_set_errno(err, ERROR_INTERNAL, errno,
-                        "cannot listen on %s port %u (is another node running there?)", options->bind,
-                        options->port);
+        error_set(err, ERROR_INTERNAL, "cannot serve %s port %u: threads or memory are used up",
+                  options->bind, server->port);
         free_server(server);
         return NULL;
     }
-    stop_pacing(server->daemon);
-    const union MHD_DaemonInfo *info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
-    server->port = info ? info->port : options->port;
+    (void)TAKE_FD(listener); /* the daemon's from here on */
     return server;
 }
 

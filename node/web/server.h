@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/peer.h"
 #include "web/exchange.h"
 
 struct web_server; /* opaque */
@@ -20,7 +21,9 @@ struct web_options {
         *tables;              /* each ended by a route without a method; the list by NULL. Borrowed */
     void *context;            /* of every exchange; borrowed */
     unsigned connections_max; /* at once; more are closed unanswered */
-    bool upgrades;            /* routes may answer with an upgrade (MHD_ALLOW_UPGRADE) */
+    const struct peer_policy
+        *peers;    /* who connects: a refused one is closed unanswered. See peer_judge(); borrowed */
+    bool upgrades; /* routes may answer with an upgrade (MHD_ALLOW_UPGRADE) */
 
     /*
      * Says whether the caller may have a route that is not AUTH_NONE, before the body is looked at; may set

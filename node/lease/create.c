@@ -1,5 +1,6 @@
 #include "lease/create.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -37,6 +38,24 @@ bool berth_cancel_create(struct berth *berth, const char *id)
         preparing = cancelled && berth->state == BERTH_PREPARING; /* and not another's by now */
     }
     return cancelled;
+}
+
+/* What is asked for, and by whom. */
+struct wish {
+    const struct lease_request *request;
+    struct lease_shape shape;
+    const struct pairing_grant *grant;
+};
+
+static int check_wish(const struct wish *wish, struct error *err)
+{
+    if (lease_request_check(wish->request, err) < 0)
+        return -1;
+    if (wish->grant->max_seconds && wish->request->ttl_seconds > wish->grant->max_seconds)
+        return error_set(err, ERROR_BAD_SHAPE,
+                         "\"ttl_seconds\" may be %" PRId64 " at most with this token, which its invite says",
+                         wish->grant->max_seconds);
+    return 0;
 }
 
 /* --- choosing a berth -------------------------------------------------------------------------------- */
@@ -134,18 +153,42 @@ static bool await_spare(struct berth *berth, int64_t deadline_ms)
     return over;
 }
 
-/* The best berth for the shape. It is this thread's, unless *best says that a spare is still coming there. */
-static struct berth *take_best(struct leases *leases, const struct lease_shape *shape, enum rank *best,
+/* With leases.mutex held: how many leases of this owner are live or being made. */
+static int64_t count_owned(struct leases *leases, const char *owner)
+{
+    int64_t count = 0;
+    for (size_t i = 0; i < leases->count; i++) {
+        const struct berth *berth = &leases->berths[i];
+        LOCK_SCOPE(&leases->berths[i].mutex);
+        count +=
+            berth_is_taken(berth) && berth->state != BERTH_ENDING && strcmp(berth->record.owner, owner) == 0;
+    }
+    return count;
+}
+
+/* With leases.mutex held: whether the node, and the invite behind the token, let it have one more. */
+static int check_open(struct leases *leases, const struct pairing_grant *grant, struct error *err)
+{
+    if (!leases->parked || leases->stopping)
+        return error_set(err, ERROR_UNPARKED,
+                         "the node accepts no new leases now; its operator can change that: berth park");
+    if (grant->leases_max && count_owned(leases, grant->id) >= grant->leases_max)
+        return error_set(err, ERROR_LEASE_LIVE,
+                         "this token has %" PRId64 " live already, as many leases as its invite lets it have "
+                         "at once; end one first",
+                         grant->leases_max);
+    return 0;
+}
+
+/* The best berth for the wish. It is this thread's, unless *best says that a spare is still coming there. */
+static struct berth *take_best(struct leases *leases, const struct wish *wish, enum rank *best,
                                struct error *err)
 {
     LOCK_SCOPE(&leases->mutex);
-    if (!leases->parked || leases->stopping) {
-        error_set(err, ERROR_UNPARKED,
-                  "the node accepts no new leases now; its operator can change that: berth park");
+    if (check_open(leases, wish->grant, err) < 0)
         return NULL;
-    }
     for (;;) {
-        struct berth *berth = find_best(leases, shape, best);
+        struct berth *berth = find_best(leases, &wish->shape, best);
         if (!berth) {
             error_set(err, ERROR_LEASE_LIVE, "every berth of this node is taken by a lease; %s",
                       find_ending(leases) ? "one is being ended: ask again in some seconds"
@@ -153,28 +196,30 @@ static struct berth *take_best(struct leases *leases, const struct lease_shape *
             return NULL;
         }
         LOCK_SCOPE(&berth->mutex);
-        if (rank_berth(berth, shape) != *best)
+        if (rank_berth(berth, &wish->shape) != *best)
             continue;
-        if (!is_coming(*best))
-            berth_begin(berth, false);
+        if (is_coming(*best))
+            return berth;
+        berth_begin(berth, false);
+        memcpy(berth->record.owner, wish->grant->id,
+               sizeof berth->record.owner); /* which count_owned() sees */
         return berth;
     }
 }
 
 /*
- * Takes a berth for a create of this shape, with its spare if it has one; waits for one that is coming. NULL
- * with ERROR_UNPARKED, ERROR_LEASE_LIVE, what lease_request_check() says, or ERROR_GUEST_FAILED.
+ * Takes a berth for a create, with its spare if it has one; waits for one that is coming. NULL with
+ * ERROR_UNPARKED, ERROR_LEASE_LIVE, what check_wish() says, or ERROR_GUEST_FAILED.
  */
-static struct berth *take_berth(struct leases *leases, const struct lease_request *request,
-                                const struct lease_shape *shape, struct error *err)
+static struct berth *take_berth(struct leases *leases, const struct wish *wish, struct error *err)
 {
     int64_t deadline_ms = clock_deadline(leases->config->start_timeout_seconds * 1000);
     for (;;) {
         enum rank best;
-        struct berth *berth = take_best(leases, shape, &best, err);
+        struct berth *berth = take_best(leases, wish, &best, err);
         if (!berth || !is_coming(best))
             return berth;
-        if (lease_request_check(request, err) < 0) /* nobody waits, or gives way, for what is refused */
+        if (check_wish(wish, err) < 0) /* nobody waits, or gives way, for what is refused */
             return NULL;
         if (best == RANK_OTHER_COMING)
             berth_cancel_create(berth, NULL);
@@ -211,18 +256,16 @@ static int check_fit(struct berth *berth, const struct lease_shape *shape, struc
 }
 
 /* The checks that come after "is a berth free" in CONTRACT.md section 3; fills the record when they pass. */
-static int fill_record(struct berth *berth, const struct lease_request *request,
-                       const struct lease_shape *shape, const struct pairing_grant *grant, struct error *err)
+static int fill_record(struct berth *berth, const struct wish *wish, struct error *err)
 {
-    if (lease_request_check(request, err) < 0 || check_fit(berth, shape, err) < 0)
+    if (check_wish(wish, err) < 0 || check_fit(berth, &wish->shape, err) < 0)
         return -1;
     LOCK_SCOPE(&berth->mutex);
     struct journal_record *record = &berth->record;
-    record->shape = *shape;
+    record->shape = wish->shape;
     memcpy(record->id, "l_", 2);
     random_hex(record->id + 2, 16);
     memcpy(record->uuid, berth->guest.uuid, sizeof record->uuid);
-    memcpy(record->owner, grant->id, sizeof record->owner);
     return 0;
 }
 
@@ -318,16 +361,19 @@ static int make_lease(struct berth *berth, const struct lease_request *request, 
 int leases_create(struct leases *leases, const struct lease_request *request,
                   const struct pairing_grant *grant, struct lease_document *lease, struct error *err)
 {
-    struct lease_shape shape = shape_of(leases->config, request);
+    struct lease_request asked = *request;
+    if (asked.ttl_seconds == -1 && grant->max_seconds)
+        asked.ttl_seconds = grant->max_seconds;
+    struct wish wish = {&asked, shape_of(leases->config, request), grant};
     await_ending(leases);
     if (eligibility_check(leases->eligibility, err) < 0)
         return -1;
-    struct berth *berth = take_berth(leases, request, &shape, err);
+    struct berth *berth = take_berth(leases, &wish, err);
     if (!berth)
         return -1;
     int made = -1;
-    if (fill_record(berth, request, &shape, grant, err) == 0)
-        made = make_lease(berth, request, lease, err);
+    if (fill_record(berth, &wish, err) == 0)
+        made = make_lease(berth, &asked, lease, err);
     else if (err->code == ERROR_ENDING) /* the spare that has to give way is not gone */
         berth_undo(berth, err->text);
     else

@@ -1,137 +1,32 @@
 #include "pairing/pairing.h"
 
-#include <ctype.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/bucket.h"
 #include "base/clock.h"
-#include "base/document.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
+#include "pairing/guesses.h"
+#include "pairing/pairings_file.h"
 
-enum {
-    CODE_SYMBOLS = 8,
-    PAIRINGS_MAX = 4096,
-    FILE_MAX = 4 << 20,
-    TRIES_MAX = 5,
-    TRY_REFILL_MS = 12000,
-};
-
-static const char alphabet[] = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"; /* 32 symbols; no I, O, 0, 1 */
+enum { OWED_RETRY_MS = 10000 };
 
 struct pairing {
     char *path;
     pthread_mutex_t mutex; /* guards all below */
     struct pairing_entry *entries;
     size_t count;
-    char code[CODE_SYMBOLS + 1];
-    int wrong; /* tries against this code */
-    struct bucket tries;
+    struct code code; /* the node's own */
+    struct invites invites;
+    struct guesses guesses;
+    bool owed;          /* the file does not say yet that a pairing is in use */
+    struct bucket owes; /* how often that is tried again */
 };
-
-static void new_code(struct pairing *pairing)
-{
-    for (int i = 0; i < CODE_SYMBOLS; i++)
-        pairing->code[i] = alphabet[random_below(sizeof alphabet - 1)];
-    pairing->code[CODE_SYMBOLS] = '\0';
-    pairing->wrong = 0;
-}
-
-/* --- the file -------------------------------------------------------------------------------------- */
-
-static const struct {
-    unsigned bit;
-    const char *word;
-} capability_words[] = {{CAPABILITY_OPERATOR, "operator"}, {CAPABILITY_LEASE, "lease"}};
-
-const char *pairing_capability_word(unsigned bit)
-{
-    for (size_t i = 0; i < sizeof capability_words / sizeof *capability_words; i++)
-        if (capability_words[i].bit == bit)
-            return capability_words[i].word;
-    return NULL;
-}
-
-unsigned pairing_capability_from(const char *word)
-{
-    for (size_t i = 0; i < sizeof capability_words / sizeof *capability_words; i++)
-        if (strcmp(capability_words[i].word, word) == 0)
-            return capability_words[i].bit;
-    return 0;
-}
-
-bool pairing_grant_reaches(const struct pairing_grant *grant, const char *owner)
-{
-    return grant->capabilities & CAPABILITY_OPERATOR ||
-           (grant->capabilities & CAPABILITY_LEASE && strcmp(grant->id, owner) == 0);
-}
-
-static int decode_entry(const json_t *object, struct pairing_entry *entry, struct error *err)
-{
-    const char *hash, *created;
-    if (document_string(object, "sha256", &hash, err) < 0 ||
-        document_string(object, "created_at", &created, err) < 0)
-        return -1;
-    if (!digest_valid(hash) || !clock_parse(created, &entry->created_ms))
-        return error_set(err, ERROR_BAD_REQUEST, "a pairing has no valid digest or time");
-    memcpy(entry->grant.id, hash, sizeof entry->grant.id);
-    size_t index;
-    json_t *word;
-    json_array_foreach(json_object_get(object, "capabilities"), index, word)
-    {
-        if (json_is_string(word))
-            entry->grant.capabilities |= pairing_capability_from(json_string_value(word));
-    }
-    return 0;
-}
-
-static int load_file(struct pairing *pairing, struct error *err)
-{
-    struct error reason = ERROR_INIT;
-    CLEANUP_JSON json_t *document = document_read(pairing->path, FILE_MAX, &reason);
-    if (!document && reason.code == ERROR_NOT_FOUND)
-        return 0;
-    if (!document) {
-        *err = reason;
-        return -1;
-    }
-    json_t *list = json_object_get(document, "pairings");
-    size_t count = json_array_size(list);
-    if (!json_is_array(list) || count > PAIRINGS_MAX)
-        return error_set(err, ERROR_BAD_REQUEST, "%s has no list \"pairings\"", pairing->path);
-    pairing->entries = calloc(count + 1, sizeof *pairing->entries);
-    for (size_t i = 0; pairing->entries && i < count; i++) {
-        if (decode_entry(json_array_get(list, i), &pairing->entries[i], err) < 0)
-            return error_prefix(err, "%s", pairing->path);
-        pairing->count++;
-    }
-    return 0;
-}
-
-static int save_file(const struct pairing *pairing, struct error *err)
-{
-    CLEANUP_JSON json_t *list = json_array();
-    for (size_t i = 0; i < pairing->count; i++) {
-        const struct pairing_entry *entry = &pairing->entries[i];
-        char created[CLOCK_TEXT_SIZE];
-        json_t *words = json_array();
-        for (size_t w = 0; w < sizeof capability_words / sizeof *capability_words; w++)
-            if (entry->grant.capabilities & capability_words[w].bit)
-                json_array_append_new(words, json_string(capability_words[w].word));
-        clock_format(entry->created_ms, created);
-        json_array_append_new(list, json_pack("{s:s, s:o, s:s}", "sha256", entry->grant.id, "capabilities",
-                                              words, "created_at", created));
-    }
-    CLEANUP_JSON json_t *document = json_pack("{s:s, s:O}", "schema", "berthos.pairings/1", "pairings", list);
-    CLEANUP_FREE char *text = document_pretty(document);
-    return file_write_atomic(pairing->path, 0600, text, strlen(text), err);
-}
 
 static void set_aside(struct pairing *pairing, const char *why)
 {
@@ -142,16 +37,15 @@ static void set_aside(struct pairing *pairing, const char *why)
     pairing->count = 0;
 }
 
-/* --- public ---------------------------------------------------------------------------------------- */
-
 struct pairing *pairing_open(const char *home, struct error *err)
 {
     struct error reason = ERROR_INIT;
     struct pairing *pairing = memory_new(sizeof *pairing);
     pairing->path = file_join(home, "pairings.json");
     pthread_mutex_init(&pairing->mutex, NULL);
-    pairing->tries = bucket_full(TRIES_MAX, TRY_REFILL_MS);
-    if (load_file(pairing, &reason) < 0) {
+    guesses_init(&pairing->guesses);
+    pairing->owes = bucket_full(1, OWED_RETRY_MS);
+    if (pairings_load(pairing->path, &pairing->entries, &pairing->count, &reason) < 0) {
         if (reason.code != ERROR_BAD_REQUEST && reason.code != ERROR_TOO_LARGE) {
             *err = reason;
             pairing_close(pairing);
@@ -159,7 +53,7 @@ struct pairing *pairing_open(const char *home, struct error *err)
         }
         set_aside(pairing, reason.text);
     }
-    new_code(pairing);
+    pairing->code = code_new();
     return pairing;
 }
 
@@ -168,69 +62,128 @@ void pairing_close(struct pairing *pairing)
     pthread_mutex_destroy(&pairing->mutex);
     free(pairing->entries);
     free(pairing->path);
-    explicit_bzero(pairing->code, sizeof pairing->code);
+    explicit_bzero(pairing, sizeof *pairing);
     free(pairing);
 }
 
 void pairing_code(struct pairing *pairing, char code[PAIRING_CODE_SIZE])
 {
     LOCK_SCOPE(&pairing->mutex);
-    snprintf(code, PAIRING_CODE_SIZE, "%.4s-%.4s", pairing->code, pairing->code + 4);
+    code_show(&pairing->code, code);
 }
 
-/* With the mutex held. The symbols of `given`, upper case and without dashes, against the code. */
-static bool code_fits(const struct pairing *pairing, const char *given)
+/* --- pairings -------------------------------------------------------------------------------------- */
+
+static bool is_forgotten(const struct pairing_entry *entry)
 {
-    char symbols[CODE_SYMBOLS + 1] = "";
-    size_t length = 0;
-    for (; *given; given++) {
-        if (*given == '-')
-            continue;
-        if (length == CODE_SYMBOLS)
-            return false;
-        symbols[length++] = (char)toupper((unsigned char)*given);
-    }
-    return length == CODE_SYMBOLS && digest_equal(symbols, pairing->code, CODE_SYMBOLS);
+    return !entry->used && clock_realtime_ms() - entry->created_ms >= PAIRING_UNUSED_HOURS * INT64_C(3600000);
+}
+
+/* With the mutex held. The file follows when it is written next: what is forgotten is so by its time. */
+static void forget_unused(struct pairing *pairing)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < pairing->count; i++)
+        if (!is_forgotten(&pairing->entries[i]))
+            pairing->entries[kept++] = pairing->entries[i];
+    pairing->count = kept;
+}
+
+/* With the mutex held. */
+static int save_pairings(const struct pairing *pairing, struct error *err)
+{
+    return pairings_save(pairing->path, pairing->entries, pairing->count, err);
 }
 
 /* With the mutex held. */
 static int append_entry(struct pairing *pairing, const struct pairing_entry *entry, struct error *err)
 {
+    forget_unused(pairing);
     if (pairing->count >= PAIRINGS_MAX)
-        return error_set(err, ERROR_INTERNAL, "there are %d pairings already; remove old ones from %s",
-                         PAIRINGS_MAX, pairing->path);
+        return error_set(err, ERROR_TOO_MANY,
+                         "there are %d pairings, as many as are kept; the node's operator makes room: berth "
+                         "pairings lists them, berth unpair ID revokes one",
+                         PAIRINGS_MAX);
     pairing->entries = memory_resize(pairing->entries, pairing->count + 1, sizeof *pairing->entries);
     pairing->entries[pairing->count++] = *entry;
-    if (save_file(pairing, err) == 0)
+    if (save_pairings(pairing, err) == 0)
         return 0;
     pairing->count--;
     return -1;
 }
 
-int pairing_pair(struct pairing *pairing, const char *code, unsigned capabilities,
-                 char token[PAIRING_TOKEN_SIZE], struct error *err)
+/*
+ * With the mutex held. What a code gives, in *gives; *invite is the invite that it is of, NULL where it is
+ * the node's own. Counts a wrong one.
+ */
+static int judge_code(struct pairing *pairing, const struct peer *peer, const char *text,
+                      const struct invites_open **invite, struct pairing_grant *gives, struct error *err)
 {
-    LOCK_SCOPE(&pairing->mutex);
-    if (!bucket_holds(&pairing->tries))
+    struct code code;
+    if (!guesses_allow(&pairing->guesses, peer))
         return error_set(err, ERROR_SLOW_DOWN,
                          "too many wrong pairing codes; wait a minute and read the code again");
-    if (!code_fits(pairing, code)) {
-        bucket_take(&pairing->tries);
-        if (++pairing->wrong >= TRIES_MAX)
-            new_code(pairing);
-        return error_set(
-            err, ERROR_WRONG_CODE,
-            "this is not the pairing code; read it where the node runs, or ask GET /v1/pairing there");
+    invites_expire(&pairing->invites);
+    bool whole = code_read(text, &code);
+    bool own = whole && code_equal(&code, &pairing->code);
+    *invite = whole ? invites_find(&pairing->invites, &code) : NULL;
+    explicit_bzero(&code, sizeof code);
+    if (!own && !*invite) {
+        guesses_count(&pairing->guesses, peer);
+        return error_set(err, ERROR_WRONG_CODE,
+                         "this code pairs nobody: it is mistyped, used up or over; ask an operator of the "
+                         "node for one (berth invite)");
     }
-    struct pairing_entry entry = {.grant = {.capabilities = capabilities}, .created_ms = clock_realtime_ms()};
-    char fresh[PAIRING_TOKEN_SIZE];
-    random_hex(fresh, 32);
-    digest_buffer(fresh, 64, entry.grant.id);
+    *gives = own ? (struct pairing_grant){.capabilities = CAPABILITY_ALL} : (*invite)->invite.gives;
+    return 0;
+}
+
+int pairing_pair(struct pairing *pairing, const struct peer *peer, const char *code, unsigned capabilities,
+                 struct pairing_paired *paired, struct error *err)
+{
+    LOCK_SCOPE(&pairing->mutex);
+    const struct invites_open *invite;
+    struct pairing_entry entry = {.created_ms = clock_realtime_ms()};
+    struct pairing_paired fresh = {0};
+    if (judge_code(pairing, peer, code, &invite, &entry.grant, err) < 0)
+        return -1;
+    unsigned missing = capabilities & ~entry.grant.capabilities;
+    if (missing)
+        return error_set(
+            err, ERROR_FORBIDDEN,
+            "this code does not give the capability \"%s\"; ask for less, or an operator of the "
+            "node for another code",
+            pairing_capability_word(missing & CAPABILITY_OPERATOR ? CAPABILITY_OPERATOR : CAPABILITY_LEASE));
+    if (capabilities)
+        entry.grant.capabilities = capabilities;
+    random_hex(fresh.token, (PAIRING_TOKEN_SIZE - 1) / 2);
+    digest_buffer(fresh.token, PAIRING_TOKEN_SIZE - 1, entry.grant.id);
     if (append_entry(pairing, &entry, err) < 0)
         return -1;
-    new_code(pairing);
-    memcpy(token, fresh, sizeof fresh);
+    if (invite) {
+        memcpy(fresh.invite, invite->invite.id, sizeof fresh.invite);
+        invites_remove(&pairing->invites, invite);
+    } else {
+        pairing->code = code_new();
+    }
+    fresh.grant = entry.grant;
+    *paired = fresh;
+    explicit_bzero(&fresh, sizeof fresh);
     return 0;
+}
+
+/* With the mutex held. That a pairing is in use goes to the file, later where the disk is full just now. */
+static void note_use(struct pairing *pairing, struct pairing_entry *entry)
+{
+    struct error err = ERROR_INIT;
+    pairing->owed |= !entry->used;
+    entry->used = true;
+    if (!pairing->owed || !bucket_take(&pairing->owes))
+        return;
+    pairing->owed = save_pairings(pairing, &err) < 0;
+    if (pairing->owed)
+        log_warning("pairing", "that the pairing %.8s is in use is not written down yet: %s", entry->grant.id,
+                    err.text);
 }
 
 bool pairing_check(struct pairing *pairing, const char *token, struct pairing_grant *grant)
@@ -241,10 +194,12 @@ bool pairing_check(struct pairing *pairing, const char *token, struct pairing_gr
     digest_buffer(token, PAIRING_TOKEN_SIZE - 1, hash);
     LOCK_SCOPE(&pairing->mutex);
     for (size_t i = 0; i < pairing->count; i++) {
-        if (digest_equal(hash, pairing->entries[i].grant.id, sizeof hash)) {
-            *grant = pairing->entries[i].grant;
-            return true;
-        }
+        struct pairing_entry *entry = &pairing->entries[i];
+        if (!digest_equal(hash, entry->grant.id, sizeof hash) || is_forgotten(entry))
+            continue;
+        note_use(pairing, entry);
+        *grant = entry->grant;
+        return true;
     }
     return false;
 }
@@ -252,6 +207,7 @@ bool pairing_check(struct pairing *pairing, const char *token, struct pairing_gr
 size_t pairing_list(struct pairing *pairing, struct pairing_entry **entries)
 {
     LOCK_SCOPE(&pairing->mutex);
+    forget_unused(pairing);
     struct pairing_entry *copy = memory_array(pairing->count, sizeof *copy);
     if (pairing->count > 0)
         memcpy(copy, pairing->entries, pairing->count * sizeof *copy);
@@ -291,12 +247,55 @@ int pairing_revoke(struct pairing *pairing, const char *prefix, struct pairing_g
     size_t after = pairing->count - index - 1;
     memmove(&pairing->entries[index], &pairing->entries[index + 1], after * sizeof entry);
     pairing->count--;
-    if (save_file(pairing, err) < 0) {
+    if (save_pairings(pairing, err) < 0) {
         memmove(&pairing->entries[index + 1], &pairing->entries[index], after * sizeof entry);
         pairing->entries[index] = entry;
         pairing->count++;
         return -1;
     }
+    invites_remove_made_by(&pairing->invites, entry.grant.id);
     *revoked = entry.grant;
+    return 0;
+}
+
+/* --- invites --------------------------------------------------------------------------------------- */
+
+int pairing_invite(struct pairing *pairing, const struct pairing_grant *gives, const char *maker,
+                   int64_t ttl_seconds, struct pairing_invite *invite, char code[PAIRING_CODE_SIZE],
+                   struct error *err)
+{
+    if (gives->capabilities & CAPABILITY_OPERATOR && (gives->leases_max || gives->max_seconds))
+        return error_set(err, ERROR_BAD_REQUEST,
+                         "an operator's pairing has no limits; leave them out, or \"operator\"");
+    LOCK_SCOPE(&pairing->mutex);
+    invites_expire(&pairing->invites);
+    const struct invites_open *open = invites_add(&pairing->invites, gives, maker, ttl_seconds);
+    if (!open)
+        return error_set(err, ERROR_TOO_MANY,
+                         "%d invites are open, as many as there may be; berth invites lists them, berth "
+                         "uninvite ID takes one back",
+                         PAIRING_INVITES_MAX);
+    code_show(&open->code, code);
+    *invite = open->invite;
+    return 0;
+}
+
+size_t pairing_invites(struct pairing *pairing, struct pairing_invite list[PAIRING_INVITES_MAX])
+{
+    LOCK_SCOPE(&pairing->mutex);
+    invites_expire(&pairing->invites);
+    for (size_t i = 0; i < pairing->invites.count; i++)
+        list[i] = pairing->invites.list[i].invite;
+    return pairing->invites.count;
+}
+
+int pairing_uninvite(struct pairing *pairing, const char *id, struct error *err)
+{
+    LOCK_SCOPE(&pairing->mutex);
+    invites_expire(&pairing->invites);
+    const struct invites_open *open = invites_named(&pairing->invites, id);
+    if (!open)
+        return error_set(err, ERROR_NOT_FOUND, "no invite %.32s is open; berth invites lists them", id);
+    invites_remove(&pairing->invites, open);
     return 0;
 }

@@ -1,40 +1,29 @@
 /*
- * Pairing: who may use the node. A short code that the operator reads off the terminal is exchanged once for
- * a token of 32 random bytes; only the token's SHA-256 is kept (pairings.json, 0600), and it survives a
- * restart.
+ * Pairing: who may use the node. A short code is exchanged once for a token of 32 random bytes; only the
+ * token's SHA-256 is kept (pairings.json, 0600), and it survives a restart. There are two kinds of codes: the
+ * node's own, which gives everything and which operators of the host alone are told, and invites, which give
+ * what their maker said.
  *
- * Guessing: the code has 40 bits, is compared in constant time, changes when it was used and after five wrong
- * tries; wrong tries draw from a bucket of five that refills by one every twelve seconds, for everybody
- * together.
+ * Guessing: a code has 40 bits, is compared in constant time and is good once; wrong ones are counted for
+ * each user of the host (guesses.h). They change no code, so nobody can take one from whom it was given.
+ *
+ * A pairing whose token was not used within PAIRING_UNUSED_HOURS is forgotten.
  */
 #ifndef BERTHOS_PAIRING_PAIRING_H
 #define BERTHOS_PAIRING_PAIRING_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 #include "base/cleanup.h"
-#include "base/digest.h"
 #include "base/error.h"
+#include "base/peer.h"
+#include "pairing/code.h"
+#include "pairing/grant.h"
+#include "pairing/invites.h"
 
-#define PAIRING_CODE_SIZE  10 /* "XXXX-XXXX" and the terminator */
-#define PAIRING_TOKEN_SIZE 65 /* 64 hex digits and the terminator */
-
-/* What a token may do. */
-enum pairing_capability { CAPABILITY_OPERATOR = 1, CAPABILITY_LEASE = 2 };
-
-/* Who is asking, once the token is known. */
-struct pairing_grant {
-    char id[DIGEST_HEX_SIZE]; /* the token's SHA-256: names the token without being one */
-    unsigned capabilities;
-};
-
-/*
- * Whether a grant reaches what another made (owner: the id of that grant): with the operator capability all,
- * with lease alone its own.
- */
-bool pairing_grant_reaches(const struct pairing_grant *grant, const char *owner);
+#define PAIRING_TOKEN_SIZE   65 /* 64 hex digits and the terminator */
+#define PAIRING_UNUSED_HOURS 24
 
 struct pairing; /* opaque */
 
@@ -46,22 +35,25 @@ struct pairing *pairing_open(const char *home, struct error *err);
 void pairing_close(struct pairing *pairing);
 CLEANUP_DEFINE(pairing, struct pairing *, pairing_close);
 
-/* The code that pairs next, "XXXX-XXXX". A secret of this host's users. */
+/* The node's own code, "XXXX-XXXX". A secret of this host's operators. */
 void pairing_code(struct pairing *pairing, char code[PAIRING_CODE_SIZE]);
 
-/*
- * Exchanges a code (case and dashes do not matter) for a new token with these capabilities; it is on disk
- * before this returns. ERROR_WRONG_CODE, ERROR_SLOW_DOWN, or ERROR_INTERNAL when it cannot be stored (then
- * nothing has changed).
- */
-int pairing_pair(struct pairing *pairing, const char *code, unsigned capabilities,
-                 char token[PAIRING_TOKEN_SIZE], struct error *err);
-
-/* One pairing as it may be shown: what names its token, not the token. */
-struct pairing_entry {
+/* What a code was exchanged for. */
+struct pairing_paired {
+    char token[PAIRING_TOKEN_SIZE]; /* a secret */
     struct pairing_grant grant;
-    int64_t created_ms; /* realtime */
+    char invite[PAIRING_INVITE_ID_SIZE]; /* whose code it was; "" for the node's own */
 };
+
+/*
+ * Exchanges a code (case and dashes do not matter) for a new token; it is on disk before this returns, and
+ * the code is used up. peer: who asks. capabilities: what of those that the code gives the token is to have;
+ * 0 for all. ERROR_SLOW_DOWN, ERROR_WRONG_CODE, ERROR_FORBIDDEN when more is asked for than the code gives,
+ * ERROR_TOO_MANY when no more pairings are kept, or ERROR_INTERNAL when it cannot be stored; with the last
+ * three the code is still good.
+ */
+int pairing_pair(struct pairing *pairing, const struct peer *peer, const char *code, unsigned capabilities,
+                 struct pairing_paired *paired, struct error *err);
 
 /* The pairings, oldest first. *entries is *owned*: free(). Returns how many. */
 size_t pairing_list(struct pairing *pairing, struct pairing_entry **entries);
@@ -71,18 +63,32 @@ size_t pairing_list(struct pairing *pairing, struct pairing_entry **entries);
 
 /*
  * Revokes the one pairing whose id begins with `prefix` (hex digits, at least PAIRING_PREFIX_MIN): its token
- * is unknown from now on, and on disk before this returns. *revoked says which it was. ERROR_NOT_FOUND when
- * there is none, ERROR_BAD_REQUEST when several begin so, ERROR_INTERNAL when it cannot be stored (then
- * nothing has changed).
+ * is unknown from now on, and on disk before this returns; the invites that it made are gone. *revoked says
+ * which it was. ERROR_NOT_FOUND when there is none, ERROR_BAD_REQUEST when several begin so, ERROR_INTERNAL
+ * when it cannot be stored (then nothing has changed).
  */
 int pairing_revoke(struct pairing *pairing, const char *prefix, struct pairing_grant *revoked,
                    struct error *err);
 
-/* "operator", "lease" for one bit of enum pairing_capability; the other way round, 0 for any other word. */
-const char *pairing_capability_word(unsigned bit);
-unsigned pairing_capability_from(const char *word);
-
-/* Whether the token is one of ours; fills the grant. */
+/*
+ * Whether the token is one of ours; fills the grant. That a pairing is in use is written to the file; where
+ * that fails, the log says so, and a later call tries again.
+ */
 bool pairing_check(struct pairing *pairing, const char *token, struct pairing_grant *grant);
+
+/*
+ * Makes an invite, good once and for ttl_seconds. gives: its capabilities and limits. maker: the id of the
+ * grant that asks. ERROR_BAD_REQUEST for limits beside the operator capability, which could undo them;
+ * ERROR_TOO_MANY.
+ */
+int pairing_invite(struct pairing *pairing, const struct pairing_grant *gives, const char *maker,
+                   int64_t ttl_seconds, struct pairing_invite *invite, char code[PAIRING_CODE_SIZE],
+                   struct error *err);
+
+/* Those that are open, oldest first. Returns how many. */
+size_t pairing_invites(struct pairing *pairing, struct pairing_invite list[PAIRING_INVITES_MAX]);
+
+/* Takes one back. ERROR_NOT_FOUND when it is not open. */
+int pairing_uninvite(struct pairing *pairing, const char *id, struct error *err);
 
 #endif

@@ -46,6 +46,11 @@ int exchange_arguments(const struct exchange *exchange, const char *const known[
     return -1;
 }
 
+int exchange_no_path(struct error *err)
+{
+    return error_set(err, ERROR_NOT_FOUND, "there is nothing at this path");
+}
+
 static int socket_of(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =

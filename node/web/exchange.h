@@ -74,6 +74,9 @@ const char *exchange_argument(const struct exchange *exchange, const char *name)
 /* Refuses a query argument outside the NULL-terminated list with ERROR_BAD_REQUEST. */
 int exchange_arguments(const struct exchange *exchange, const char *const known[], struct error *err);
 
+/* What every unknown path is refused with, and one that a caller may not know of: ERROR_NOT_FOUND. */
+int exchange_no_path(struct error *err);
+
 /*
  * Fires when the client closes its connection while the handler works; watched from the first call until the
  * handler returns. Borrowed until then.

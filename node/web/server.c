@@ -82,7 +82,7 @@ static void find_route(struct pending *pending, const char *method, const char *
     if (pending->allow.text)
         error_set(&pending->refused, ERROR_METHOD, "this path does not take %.16s", method);
     else
-        error_set(&pending->refused, ERROR_NOT_FOUND, "there is nothing at this path");
+        exchange_no_path(&pending->refused);
 }
 
 static enum MHD_Result count_host(void *context, enum MHD_ValueKind kind, const char *key, const char *value)

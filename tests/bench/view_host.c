@@ -28,7 +28,8 @@ static int open_display(void *context, struct error *err)
 int main(int argc, char **argv)
 {
     struct error err = ERROR_INIT;
-    char code[PAIRING_CODE_SIZE], token[PAIRING_TOKEN_SIZE], line[16];
+    char code[PAIRING_CODE_SIZE], line[16];
+    struct pairing_paired paired;
     if (argc != 3)
         return 2;
     signal(SIGPIPE, SIG_IGN);
@@ -37,7 +38,7 @@ int main(int argc, char **argv)
     if (!pairing)
         goto failed;
     pairing_code(pairing, code);
-    if (pairing_pair(pairing, code, CAPABILITY_OPERATOR, token, &err) < 0)
+    if (pairing_pair(pairing, &(struct peer){0}, code, CAPABILITY_OPERATOR, &paired, &err) < 0)
         goto failed;
     struct view *view = view_open(&(struct view_options){.lease_id = "l_00000000000000000000000000000000",
                                                          .owner = "",
@@ -50,7 +51,7 @@ int main(int argc, char **argv)
                                   &err);
     if (!view)
         goto failed;
-    printf("%u %s\n", view_port(view), token);
+    printf("%u %s\n", view_port(view), paired.token);
     fflush(stdout);
     while (fgets(line, sizeof line, stdin))
         continue;

@@ -158,6 +158,19 @@ def wait_for(what, condition, seconds=30.0, pause=0.05):
 # ---------------------------------------------------------------------------------------------- HTTP
 
 
+@contextlib.contextmanager
+def as_user(uid):
+    """Connections that are made in its body are this uid's to the kernel, and so to the node. For root, one at a time."""
+    os.seteuid(uid)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+STRANGER = 65534  # nobody
+
+
 class Response:
     def __init__(self, status, headers, body):
         self.status = status

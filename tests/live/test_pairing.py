@@ -1,5 +1,6 @@
 """Pairing: the code, its one use, its guessing, and the tokens that come of it."""
 
+import datetime
 import hashlib
 import json
 import os
@@ -27,10 +28,20 @@ class Pairing(live.LiveTest):
         self.assertRegex(code, CODE)
         self.assertEqual(self.code(), code)
 
-    def test_forwarded_headers_are_ignored(self):
-        for name in ("X-Forwarded-For", "X-Real-IP", "Forwarded", "X-Forwarded-Host"):
-            answer = self.api.get("/v1/pairing", headers={name: "203.0.113.9"}, token=None)
-            self.assertEqual(answer.status, 200, name)
+    def test_a_stranger_is_not_told(self):
+        """Nor that there is such a path; nor is anybody whose request came through a proxy or a tunnel's end."""
+        unknown = self.api.get("/v1/nothing", token=None)
+
+        def assert_unknown(answer, what):
+            self.assertEqual((answer.status, answer.body), (unknown.status, unknown.body), what)
+            self.assertEqual(sorted(answer.headers.keys()), sorted(unknown.headers.keys()), what)
+
+        with live.as_user(live.STRANGER):
+            assert_unknown(self.api.get("/v1/pairing", token=None), "as another user")
+            assert_unknown(self.api.get("/v1/pairing"), "as another user with an operator's token")
+        for name in ("X-Forwarded-For", "x-forwarded-host", "X-Real-IP", "Forwarded", "CF-Connecting-IP", "Via"):
+            assert_unknown(self.api.get("/v1/pairing", headers={name: "127.0.0.1"}, token=None), name)
+        self.assertRegex(self.code(), CODE)
 
     def test_a_token_and_what_it_may(self):
         answer = self.pair({"code": self.code()})
@@ -100,23 +111,110 @@ class Pairing(live.LiveTest):
 
 
 class Guessing(live.LiveTest):
-    def test_guessing_is_slowed_down_and_the_owner_gets_in_again(self):
-        code = self.api.get("/v1/pairing", token=None).json()["code"]
-        wrong = code[:-1] + ("A" if code[-1] != "A" else "B")
+    def guess(self, code):
+        return self.api.post("/v1/pair", {"code": code[:-1] + ("A" if code[-1] != "A" else "B")}, token=None)
+
+    def guess_until_slowed(self, code):
         seen = []
         for _ in range(40):
-            answer = self.api.post("/v1/pair", {"code": wrong}, token=None)
+            answer = self.guess(code)
             seen.append(answer.status)
             if answer.status == 429:
                 break
-            self.assert_error(answer, 403)
+            self.assert_error(answer, 403, "wrong_code")
         self.assertEqual(seen[-1], 429, seen)
         self.assertLessEqual(len(seen), 20)
         self.assert_error(answer, 429, "slow_down")
-        pause = int(answer.headers["Retry-After"])
+        return int(answer.headers["Retry-After"])
+
+    def test_1_a_stranger_who_guesses_is_in_nobodys_way(self):
+        code = self.api.get("/v1/pairing", token=None).json()["code"]
+        with live.as_user(live.STRANGER):
+            self.guess_until_slowed(code)
+            self.assert_error(self.api.post("/v1/pair", {"code": code}, token=None), 429, "slow_down")
+        # the code that others were given is as it was, and they may use it
+        with live.as_user(live.STRANGER - 1):
+            answer = self.api.post("/v1/pair", {"code": code, "capabilities": ["lease"]}, token=None)
+            self.assertEqual(answer.status, 200, answer)
+        self.assertRegex(self.node.api.pair(), r"^[0-9a-f]{64}$")
+
+    def test_2_guessing_is_slowed_down_and_the_owner_gets_in_again(self):
+        pause = self.guess_until_slowed(self.api.get("/v1/pairing", token=None).json()["code"])
         self.assertLessEqual(pause, 60)
         time.sleep(pause)
         self.assertRegex(self.node.api.pair(), r"^[0-9a-f]{64}$")
+
+
+class Invites(live.LiveTest):
+    """Codes for others. Two berths, so that it is the invite that says no to a second lease, and not the node."""
+
+    settings = {"berths": 2}
+
+    def invite(self, **wishes):
+        answer = self.api.post("/v1/invites", wishes)
+        self.assertEqual(answer.status, 201, answer)
+        return answer.json()
+
+    def pair(self, code, **wishes):
+        with live.as_user(live.STRANGER):
+            return self.api.post("/v1/pair", dict({"code": code}, **wishes), token=None)
+
+    def test_lease_alone_and_never_more(self):
+        invite = self.invite()
+        self.assertRegex(invite["code"], CODE)
+        self.assertEqual((invite["capabilities"], invite["leases"], invite["max_seconds"]), (["lease"], None, None))
+        listed = self.api.get("/v1/invites")
+        self.assertEqual([entry["id"] for entry in listed.json()], [invite["id"]])
+        self.assertNotIn(invite["code"], listed.body.decode())
+        for asked in (["operator"], ["operator", "lease"]):
+            self.assertIn("operator", self.assert_error(self.pair(invite["code"], capabilities=asked), 403, "forbidden"))
+        answer = self.pair(invite["code"].lower().replace("-", ""))  # which used nothing up
+        self.assertEqual((answer.status, answer.json()["capabilities"]), (200, ["lease"]), answer)
+        self.assert_error(self.pair(invite["code"]), 403, "wrong_code")
+        self.assertEqual(self.api.get("/v1/invites").json(), [])
+        buyer = self.api.with_token(answer.json()["token"])
+        for method, path in (("POST", "/v1/invites"), ("GET", "/v1/invites"), ("DELETE", "/v1/invites/" + invite["id"]),
+                             ("POST", "/v1/unpark"), ("GET", "/v1/pairings")):
+            self.assert_error(buyer.request(method, path), 401, "unauthorized")
+
+    def test_an_operators(self):
+        invite = self.invite(capabilities=["operator", "lease"])
+        answer = self.pair(invite["code"])
+        self.assertEqual(answer.json()["capabilities"], ["operator", "lease"])
+        self.assertEqual(self.api.with_token(answer.json()["token"]).get("/v1/pairings").status, 200)
+
+    def test_its_end(self):
+        late = self.invite(ttl_seconds=1)
+        live.wait_for("the invite's end", lambda: self.api.get("/v1/invites").json() == [])
+        self.assert_error(self.pair(late["code"]), 403, "wrong_code")
+        invite = self.invite(ttl_seconds=60)
+        answer = self.api.delete("/v1/invites/" + invite["id"])
+        self.assertEqual((answer.status, answer.json()), (200, {"id": invite["id"], "revoked": True}))
+        self.assert_error(self.api.delete("/v1/invites/" + invite["id"]), 404)
+        self.assert_error(self.pair(invite["code"]), 403, "wrong_code")
+
+    def test_bad_bodies(self):
+        for body in ([], {"ttl_seconds": 0}, {"ttl_seconds": 86401}, {"leases": 0}, {"leases": "1"}, {"max_seconds": -1},
+                     {"capabilities": []}, {"capabilities": ["root"]}, {"capabilities": ["operator"], "leases": 1},
+                     {"code": "ABCD-EFGH"}):
+            with self.subTest(body=body):
+                self.assert_error(self.api.post("/v1/invites", body), 400)
+        self.assertEqual(self.api.get("/v1/invites").json(), [])
+
+    def test_limits(self):
+        token = self.pair(self.invite(leases=1, max_seconds=600)["code"]).json()["token"]
+        entry = self.api.get("/v1/pairings").json()[-1]
+        self.assertEqual((entry["leases"], entry["max_seconds"], entry["used"]), (1, 600, False))
+        buyer = self.api.with_token(token)
+        self.assertIn("600", self.assert_error(buyer.post("/v1/leases", {"os": "linux", "ttl_seconds": 601}), 400))
+        lease = buyer.lease()
+        self.addCleanup(self.api.delete, "/v1/leases/" + lease["id"])
+        begin, end = (datetime.datetime.fromisoformat(lease[key].replace("Z", "+00:00"))
+                      for key in ("started_at", "expires_at"))
+        self.assertEqual((end - begin).total_seconds(), 600)
+        self.assert_error(buyer.post("/v1/leases", {"os": "linux"}), 409, "lease_live")
+        self.assertEqual(self.node.berth_status(1)["state"], "empty")
+        self.assertIs(self.api.get("/v1/pairings").json()[-1]["used"], True)
 
 
 class Restart(live.LiveTest):

@@ -458,6 +458,93 @@ static void fewer_berths_than_leases(void **state)
     end_now(world);
 }
 
+/* --- what an invite lets its token have --------------------------------------------------------------- */
+
+struct tenant {
+    struct world *world;
+    const struct pairing_grant *grant;
+    pthread_t thread;
+    struct error err;
+    int made;
+};
+
+static int rent(struct world *world, const struct pairing_grant *grant, int64_t ttl_seconds,
+                struct lease_document *lease, struct error *err)
+{
+    struct lease_request request = {
+        .os = "linux", .vcpu = -1, .mem_gib = -1, .disk_gib = -1, .ttl_seconds = ttl_seconds};
+    return leases_create(world->leases, &request, grant, lease, err);
+}
+
+static void *rent_once(void *argument)
+{
+    struct tenant *tenant = argument;
+    struct lease_document lease;
+    tenant->made = rent(tenant->world, tenant->grant, -1, &lease, &tenant->err);
+    return NULL;
+}
+
+/* As many creates at once as there are berths: one of them is the one too many, whichever came first. */
+static void no_more_leases_than_the_invite_says(void **state)
+{
+    (void)state;
+    struct error err = ERROR_INIT;
+    struct lease_document lease;
+    struct lease_receipt receipt;
+    struct pairing_grant other = {.capabilities = CAPABILITY_LEASE}, *grant = unit_room(sizeof *grant);
+    struct tenant *tenants = unit_room(BERTHS * sizeof *tenants);
+    struct world *world = new_world("ram");
+    *grant = (struct pairing_grant){.capabilities = CAPABILITY_LEASE, .leases_max = BERTHS - 1};
+    memset(grant->id, 'a', sizeof grant->id - 1);
+    memset(other.id, 'b', sizeof other.id - 1);
+    for (size_t i = 0; i < BERTHS; i++) {
+        tenants[i] = (struct tenant){.world = world, .grant = grant, .err = ERROR_INIT};
+        assert_int_equal(pthread_create(&tenants[i].thread, NULL, rent_once, &tenants[i]), 0);
+    }
+    size_t made = 0;
+    for (size_t i = 0; i < BERTHS; i++) {
+        pthread_join(tenants[i].thread, NULL);
+        made += tenants[i].made == 0;
+        if (tenants[i].made < 0)
+            assert_int_equal(tenants[i].err.code, ERROR_LEASE_LIVE);
+    }
+    assert_int_equal(made, BERTHS - 1);
+    assert_int_equal(leases_list(world->leases, grant, &lease, 1), 1);
+    assert_int_equal(leases_end(world->leases, lease.id, grant, REASON_GRACEFUL, &receipt, &err), 0);
+    assert_int_equal(rent(world, grant, -1, &lease, &err), 0);  /* what has ended does not count, */
+    assert_int_equal(rent(world, &other, -1, &lease, &err), 0); /* nor what others have */
+    end_now(world);
+}
+
+static void no_longer_than_the_invite_says(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t node_max, invite_max, asked, lasts; /* seconds; lasts: 0 for never, -1 for a refusal */
+    } cases[] = {
+        {0, 0, -1, 0},       {0, 600, -1, 600},  {3600, 600, -1, 600}, {300, 600, -1, 300},
+        {3600, 600, 60, 60}, {0, 600, 600, 600}, {0, 600, 601, -1},    {3600, 600, 601, -1},
+    };
+    struct world *world = new_world("off");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct error err = ERROR_INIT;
+        struct lease_document lease;
+        struct lease_receipt receipt;
+        struct pairing_grant grant = {.capabilities = CAPABILITY_LEASE, .max_seconds = cases[i].invite_max};
+        memset(grant.id, 'a', sizeof grant.id - 1);
+        world->config->max_lease_seconds = cases[i].node_max;
+        int made = rent(world, &grant, cases[i].asked, &lease, &err);
+        assert_int_equal(made, cases[i].lasts < 0 ? -1 : 0);
+        if (made < 0) {
+            assert_int_equal(err.code, ERROR_BAD_SHAPE);
+            continue;
+        }
+        assert_int_equal(lease.expires_ms, cases[i].lasts ? lease.started_ms + cases[i].lasts * 1000 : 0);
+        assert_int_equal(leases_end(world->leases, lease.id, &grant, REASON_GRACEFUL, &receipt, &err), 0);
+    }
+    end_now(world);
+}
+
 /* --- spares ---------------------------------------------------------------------------------------- */
 
 /* A request for one lease of this many vCPUs; -1 for the default. */
@@ -626,6 +713,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_guest_that_does_not_go, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_create_that_cannot_be_undone, make_home, remove_home),
         cmocka_unit_test_setup_teardown(fewer_berths_than_leases, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(no_more_leases_than_the_invite_says, make_home, remove_home),
+        cmocka_unit_test_setup_teardown(no_longer_than_the_invite_says, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_spare_is_taken, make_home, remove_home),
         cmocka_unit_test_setup_teardown(another_shape_is_started_cold, make_home, remove_home),
         cmocka_unit_test_setup_teardown(a_spare_that_does_not_go, make_home, remove_home),

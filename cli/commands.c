@@ -12,15 +12,16 @@
 #include "command.h"
 
 extern const struct command command_doctor, command_node_up, command_pair, command_pairings, command_unpair,
-    command_up, command_status, command_view, command_end, command_park, command_unpark, command_screenshot,
-    command_act, command_mcp, command_receipt, command_leases, command_image_build, command_image_verify,
-    command_image_inspect;
+    command_invite, command_invites, command_uninvite, command_up, command_status, command_view, command_end,
+    command_park, command_unpark, command_screenshot, command_act, command_mcp, command_receipt,
+    command_leases, command_image_build, command_image_verify, command_image_inspect;
 
 static const struct command *const commands[] = {
-    &command_doctor, &command_node_up,     &command_pair,         &command_pairings,      &command_unpair,
-    &command_up,     &command_status,      &command_view,         &command_end,           &command_park,
-    &command_unpark, &command_screenshot,  &command_act,          &command_mcp,           &command_receipt,
-    &command_leases, &command_image_build, &command_image_verify, &command_image_inspect,
+    &command_doctor,       &command_node_up,       &command_pair,     &command_pairings, &command_unpair,
+    &command_invite,       &command_invites,       &command_uninvite, &command_up,       &command_status,
+    &command_view,         &command_end,           &command_park,     &command_unpark,   &command_screenshot,
+    &command_act,          &command_mcp,           &command_receipt,  &command_leases,   &command_image_build,
+    &command_image_verify, &command_image_inspect,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };

@@ -32,6 +32,24 @@ char *documents_shape(const json_t *quote)
     return text_format("%" PRId64 " vCPU, %" PRId64 " GiB memory, %" PRId64 " GiB disk", vcpu, mem, disk);
 }
 
+char *documents_grant(const json_t *grant)
+{
+    struct text_buffer text = {0};
+    int64_t leases = number_at(grant, "leases"), seconds = number_at(grant, "max_seconds");
+    CLEANUP_FREE char *longest = layout_duration(seconds);
+    size_t i;
+    const json_t *word;
+    json_array_foreach(json_object_get(grant, "capabilities"), i, word)
+    {
+        text_join(&text, ", ", "%s", json_is_string(word) ? json_string_value(word) : "?");
+    }
+    if (leases > 0)
+        text_join(&text, "; ", "%" PRId64 " lease%s at once", leases, leases == 1 ? "" : "s");
+    if (seconds > 0)
+        text_join(&text, leases > 0 ? ", " : "; ", "each %s at most", longest);
+    return text.text ? text.text : text_copy("nothing");
+}
+
 void documents_print_lease(const json_t *lease)
 {
     CLEANUP_FREE char *shape = documents_shape(json_object_get(lease, "quote"));

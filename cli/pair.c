@@ -1,4 +1,11 @@
-/* berth pair: exchanges the node's code for a token and keeps it in client.toml. */
+/*
+ * berth pair: exchanges a code for a token and keeps it in client.toml. A code is asked for, so that it need
+ * not stand in an argument list, which every user of the host can read.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/document.h"
 #include "base/text.h"
 #include "command.h"
@@ -14,7 +21,7 @@ struct pair_arguments {
 static const struct usage_row rows[] = {
     {"url", "URL", "The node, as http://127.0.0.1:7432 (default: as node.toml of this host says)", usage_text,
      AT(pair, url)},
-    {"code", "CODE", "The code that the node shows (default: ask the node for it)", usage_text,
+    {"code", "CODE", "The code, or - to read it from stdin (default: ask the node, then you)", usage_text,
      AT(pair, code)},
     {0},
 };
@@ -42,6 +49,51 @@ static char *exchange_code(struct client *client, const char *code, struct error
     return ask_for(client, &request, "token", err);
 }
 
+/* A line of stdin. *Owned*; NULL when there is none, or none that could be a code. */
+static char *read_code(struct error *err)
+{
+    enum { LINE_MAX_BYTES = 64 };
+    char line[LINE_MAX_BYTES];
+    char *code = NULL;
+    if (fgets(line, sizeof line, stdin)) {
+        char *begin = line + strspn(line, " \t");
+        code = text_format("%.*s", (int)strcspn(begin, " \t\r\n"), begin);
+    }
+    explicit_bzero(line, sizeof line);
+    if (code && code[0])
+        return code;
+    free(code);
+    error_set(err, ERROR_BAD_REQUEST, "no code was entered");
+    return NULL;
+}
+
+/* The code when the line has none: a node tells it to operators of its host, and others have one. */
+static char *find_code(struct client *client, struct error *err)
+{
+    struct error reason = ERROR_INIT;
+    char refusal[CLIENT_WORD_SIZE];
+    struct client_request request = {
+        .method = "GET", .path = "/v1/pairing", .timeout_ms = CLIENT_TIMEOUT_MS, .refusal = refusal};
+    char *code = ask_for(client, &request, "code", &reason);
+    if (code)
+        return code;
+    if (strcmp(refusal, "not_found") != 0) {
+        *err = reason;
+        return NULL;
+    }
+    if (isatty(STDIN_FILENO)) {
+        terminal_say(
+            "the node tells its code to operators of its host alone; others have one from an operator "
+            "(berth invite)");
+        fputs("code: ", stderr);
+        return read_code(err);
+    }
+    error_set(err, ERROR_NOT_FOUND,
+              "the node tells its code to operators of its host alone; ask one for: berth invite, and enter "
+              "the code at: berth pair");
+    return NULL;
+}
+
 static int run_pair(struct session *none, const void *arguments, struct error *err)
 {
     (void)none;
@@ -54,8 +106,9 @@ static int run_pair(struct session *none, const void *arguments, struct error *e
     if (!url)
         return -1;
     CLEANUP_CLIENT struct client *client = client_new(url, NULL);
-    struct client_request pairing = {.method = "GET", .path = "/v1/pairing", .timeout_ms = CLIENT_TIMEOUT_MS};
-    CLEANUP_FREE char *code = given->code ? text_copy(given->code) : ask_for(client, &pairing, "code", err);
+    CLEANUP_FREE char *code = !given->code                    ? find_code(client, err)
+                              : strcmp(given->code, "-") == 0 ? read_code(err)
+                                                              : text_copy(given->code);
     CLEANUP_FREE char *token = code ? exchange_code(client, code, err) : NULL;
     struct client_config paired = {.url = url, .token = token};
     if (!token || client_config_save(home, &paired, err) < 0)
@@ -73,8 +126,10 @@ const struct command command_pair = {
               .size = sizeof(struct pair_arguments),
               .surplus = "is too much; the code goes with --code",
               .help = "Pair with a node: "
-                      "exchange its code for a token, which goes to client.toml and is never shown.",
+                      "exchange a code for a token, which goes to client.toml and is never shown. "
+                      "Operators of the node's host need no code; others ask one for it (berth invite) "
+                      "and enter it when they are asked.",
               .examples = "berth pair\n"
-                          "berth pair --url http://127.0.0.1:7433 --code ABCD-2345"},
+                          "berth pair --url http://127.0.0.1:7433 --code - <code.txt"},
     .run = run_pair,
 };

@@ -4,6 +4,7 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "command.h"
+#include "documents.h"
 
 enum { SHOWN_DIGITS = 12 };
 
@@ -11,17 +12,11 @@ static void print_pairing(const json_t *pairing)
 {
     const char *id = json_string_value(json_object_get(pairing, "id"));
     const char *created = json_string_value(json_object_get(pairing, "created_at"));
-    const json_t *capabilities = json_object_get(pairing, "capabilities");
     bool own = json_is_true(json_object_get(pairing, "this"));
-    CLEANUP_TEXT struct text_buffer words = {0};
-    size_t i;
-    const json_t *word;
-    json_array_foreach(capabilities, i, word)
-    {
-        text_join(&words, ", ", "%s", json_is_string(word) ? json_string_value(word) : "?");
-    }
+    bool unused = json_is_false(json_object_get(pairing, "used"));
+    CLEANUP_FREE char *may = documents_grant(pairing);
     CLEANUP_FREE char *label = text_format("%.*s", SHOWN_DIGITS, id ? id : "?");
-    terminal_row(label, "%s, made %s%s", words.text ? words.text : "", created ? created : "?",
+    terminal_row(label, "%s, made %s%s%s", may, created ? created : "?", unused ? ", never used" : "",
                  own ? " (this one)" : "");
 }
 
@@ -44,6 +39,7 @@ const struct command command_pairings = {
     .usage = {.takes = TAKES_URL | TAKES_JSON,
               .help = "List who may use the node: "
                       "the name of each token (not the token), what it may do, when it was made. "
+                      "One that is not used within a day of it is forgotten. "
                       "Needs an operator's token.",
               .examples = "berth pairings"},
     .need = SESSION_TOKEN,

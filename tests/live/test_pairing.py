@@ -5,6 +5,8 @@ import hashlib
 import json
 import os
 import re
+import subprocess
+import tempfile
 import time
 
 import berthos_live as live
@@ -215,6 +217,35 @@ class Invites(live.LiveTest):
         self.assert_error(buyer.post("/v1/leases", {"os": "linux"}), 409, "lease_live")
         self.assertEqual(self.node.berth_status(1)["state"], "empty")
         self.assertIs(self.api.get("/v1/pairings").json()[-1]["used"], True)
+
+    def test_the_command(self):
+        url = f"http://127.0.0.1:{self.api.port}"
+        self.assertEqual(self.node.berth("pair", "--url", url).returncode, 0)
+        run = self.node.berth("invite", "--ttl", "1h", "--leases", "2", "--max-seconds", "3600")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        said = dict(line.split(None, 1) for line in run.stdout.splitlines())
+        self.assertRegex(said["code"], CODE)
+        self.assertIn(said["invite"], self.node.berth("invites").stdout)
+        self.assertEqual(self.node.berth("uninvite", said["invite"]).returncode, 0)
+        self.assertEqual(self.node.berth("invites").stdout, "")
+        code = json.loads(self.node.berth("invite", "--json").stdout)["code"]
+        # a buyer of another user: without a code he is told what to do, and with one on stdin he is in
+        with tempfile.TemporaryDirectory(dir="/tmp") as home, open(live.BINARY) as binary:
+            os.chown(home, live.STRANGER, live.STRANGER)
+
+            def buyer(*words, **options):
+                # by its descriptor: the way to the binary may be closed to others
+                return subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                                       "/proc/self/fd/%d" % binary.fileno(), *words], pass_fds=[binary.fileno()],
+                                      env=dict(os.environ, BERTHOS_HOME=home + "/berthos"), capture_output=True, text=True,
+                                      timeout=60, **options)
+
+            run = buyer("pair", "--url", url, stdin=subprocess.DEVNULL)
+            self.assertEqual(run.returncode, 1, run.stderr)
+            self.assertIn("berth invite", run.stderr)
+            run = buyer("pair", "--url", url, "--code", "-", input=code + "\n")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(json.loads(buyer("leases", "--json").stdout), [])
 
 
 class Restart(live.LiveTest):

@@ -1,6 +1,7 @@
 """Pairing: the code, its one use, its guessing, and the tokens that come of it."""
 
 import datetime
+import glob
 import hashlib
 import json
 import os
@@ -246,6 +247,75 @@ class Invites(live.LiveTest):
             run = buyer("pair", "--url", url, "--code", "-", input=code + "\n")
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(json.loads(buyer("leases", "--json").stdout), [])
+
+
+class Strangers(live.LeaseTest):
+    """What another user of the host gets without a token from every route, the view's too: nothing that is one."""
+
+    # Reviewed one by one: another that needs no token belongs here once it is seen that it gives none.
+    OPEN = {"node/http": {"GET /health", "GET /v1/eligibility", "GET /v1/node", "GET /v1/pairing", "POST /v1/pair"},
+            "node/view": {"GET /", "GET /vnc.html", "GET /assets/"}}
+
+    def setUp(self):
+        self.code = self.api.get("/v1/pairing", token=None).json()["code"]
+        self.invite = self.api.post("/v1/invites", {}).json()
+        self.addCleanup(lambda: self.api.delete("/v1/invites/" + self.invite["id"]))
+        self.view = self.api.get("/v1/leases/%s/view" % self.lease["id"]).json()
+        self.viewer = live.Api(int(self.view["viewer_url"].rsplit(":", 1)[1].strip("/")))
+
+    def routes(self, folder):
+        """(method, path, whether it needs no token) of each row in the tables of the source."""
+        found = []
+        for path in glob.glob(os.path.join(os.path.dirname(__file__), "../..", folder, "routes_*.c")):
+            with open(path) as file:
+                found += re.findall(r'\{"([A-Z]+)",\s*"(/[^"]*)",\s*(\w+)', file.read())
+        self.assertGreater(len(found), 5)
+        return [(method, path, auth == "AUTH_NONE") for method, path, auth in found]
+
+    def asked(self, api, method, path):
+        """What a stranger gets, by each way that might get more."""
+        path = path.replace("{id}", self.lease["id"])
+        for more in ("", "?token=", "?token=" + "0" * 64, "?mode=control&code=AAAA-AAAA"):
+            for headers in ({}, {"Authorization": "Bearer "}, {"X-Forwarded-For": "127.0.0.1"}, {"Cookie": "token=1"},
+                            {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13",
+                             "Sec-WebSocket-Key": "AAAAAAAAAAAAAAAAAAAAAA=="}):
+                body = None if method == "GET" else {}
+                with live.as_user(live.STRANGER):
+                    yield api.request(method, path + more, body, headers=headers, token=None)
+
+    def assert_no_credential(self, answer, what):
+        said = (str(answer.headers) + answer.body.decode(errors="replace")).upper()
+        for secret in (self.code, self.invite["code"], self.view["ticket"], self.api.token):
+            self.assertNotIn(secret.upper(), said, what)
+            self.assertNotIn(secret.upper().replace("-", ""), said, what)
+        for word in set(re.findall(r"\b[0-9A-F]{64}\b", said)):  # a digest, and no token
+            self.assertEqual(self.api.get("/v1/leases", token=word.lower()).status, 401, what)
+            self.assertEqual(self.viewer.get("/status", token=word.lower()).status, 401, what)
+
+    def test_every_route(self):
+        for folder, api in (("node/http", self.api), ("node/view", self.viewer)):
+            routes = self.routes(folder)
+            self.assertEqual({f"{method} {path}" for method, path, is_open in routes if is_open}, self.OPEN[folder])
+            for method, path, is_open in routes:
+                with self.subTest(method=method, path=path):
+                    for answer in self.asked(api, method, path):
+                        self.assert_no_credential(answer, (method, path))
+                        if not is_open:
+                            self.assert_error(answer, 401, "unauthorized")
+        for name in ("page.js", "session.js"):
+            self.assertEqual(self.viewer.get("/assets/" + name).status, 200)
+            self.assert_no_credential(self.viewer.get("/assets/" + name), name)
+
+    def test_pairing_by_a_stranger(self):
+        """With what the open routes told him, or a guess, he has no token; nor has he used anything up."""
+        with live.as_user(live.STRANGER):
+            for body in ({}, {"code": ""}, {"code": "AAAA-AAAA"}, {"code": self.invite["id"]},
+                         {"code": self.node.node_id[:8], "capabilities": ["operator"]}):
+                answer = self.api.post("/v1/pair", body, token=None)
+                self.assertIn(answer.status, (400, 403), body)
+                self.assert_error(answer, answer.status)
+            self.assertEqual(self.api.get("/v1/pairing", token=None).status, 404)
+        self.assertEqual(self.api.get("/v1/pairing", token=None).json()["code"], self.code)
 
 
 class Restart(live.LiveTest):

@@ -196,6 +196,24 @@ class Invites(live.LiveTest):
         self.assert_error(self.api.delete("/v1/invites/" + invite["id"]), 404)
         self.assert_error(self.pair(invite["code"]), 403, "wrong_code")
 
+    def test_the_trail(self):
+        """Who let whom in with what is written down, and never the code."""
+        kept, back = self.invite(leases=3), self.invite()
+        self.api.delete("/v1/invites/" + back["id"])
+        paired = hashlib.sha256(self.pair(kept["code"]).json()["token"].encode()).hexdigest()
+        with open(self.node.path("audit.jsonl")) as file:
+            text = file.read()
+        trail = [json.loads(line) for line in text.splitlines()][-4:]
+        maker = hashlib.sha256(self.api.token.encode()).hexdigest()
+        self.assertEqual([(entry["event"], entry["invite"]) for entry in trail],
+                         [("invited", kept["id"]), ("invited", back["id"]), ("uninvited", back["id"]),
+                          ("paired", kept["id"])])
+        self.assertEqual([entry["by"] for entry in trail[:3]], [maker] * 3)
+        self.assertEqual((trail[0]["leases"], trail[0]["ttl_seconds"]), (3, 600))
+        self.assertEqual((trail[3]["pairing"], trail[3]["uid"], trail[3]["capabilities"]), (paired, live.STRANGER, ["lease"]))
+        for code in (kept["code"], back["code"]):
+            self.assertNotIn(code, text + self.node.log())
+
     def test_bad_bodies(self):
         for body in ([], {"ttl_seconds": 0}, {"ttl_seconds": 86401}, {"leases": 0}, {"leases": "1"}, {"max_seconds": -1},
                      {"capabilities": []}, {"capabilities": ["root"]}, {"capabilities": ["operator"], "leases": 1},
@@ -247,6 +265,16 @@ class Invites(live.LiveTest):
             run = buyer("pair", "--url", url, "--code", "-", input=code + "\n")
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(json.loads(buyer("leases", "--json").stdout), [])
+            # at a terminal he is asked for it
+            code = self.invite()["code"]
+            ours, his = os.openpty()
+            os.write(ours, code.encode() + b"\n")
+            run = buyer("pair", "--url", url, stdin=his)
+            os.close(ours)
+            os.close(his)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn("code: ", run.stderr)
+            self.assertEqual(self.api.get("/v1/invites").json(), [])
 
 
 class Strangers(live.LeaseTest):

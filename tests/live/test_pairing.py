@@ -9,6 +9,7 @@ import re
 import subprocess
 import tempfile
 import time
+import unittest.mock
 
 import berthos_live as live
 
@@ -351,14 +352,18 @@ class Restart(live.LiveTest):
         lessee = self.node.paired(["lease"])
         code = self.api.get("/v1/pairing").json()["code"]
         node_id = self.node.node_id
+        self.assertRegex(self.node.log(), r"(?m)^pairing   [A-Z2-9]{4}-[A-Z2-9]{4} ")
         self.assertEqual(self.node.stop(), 0)
-        self.node.start()
+        with unittest.mock.patch.dict(os.environ, JOURNAL_STREAM="8:1"):
+            self.node.start()
         self.assertEqual(self.node.node_id, node_id)
         operator = self.node.api.with_token(self.api.token)
         self.assertEqual(operator.post("/v1/park").status, 204)
         again = self.node.api.with_token(lessee.token)
         self.assertEqual(again.get("/v1/leases").status, 200)
         self.assert_error(again.post("/v1/park"), 401)
+        # the journal is read by more than operators: there the node does not say its code
+        self.assertIn("pairing   by an operator", self.node.log())
         # a code is of one run
         self.assertNotEqual(self.node.api.get("/v1/pairing").json()["code"], code)
 

@@ -6,6 +6,21 @@
 #include "base/file.h"
 #include "base/text.h"
 
+size_t document_values(const char *text, size_t size)
+{
+    size_t values = 1;
+    bool quoted = false;
+    for (size_t i = 0; i < size; i++) {
+        if (text[i] == '"')
+            quoted = !quoted;
+        else if (quoted)
+            i += text[i] == '\\';
+        else
+            values += strchr(",:[{", text[i]) && text[i];
+    }
+    return values;
+}
+
 json_t *document_parse(const char *text, size_t size, struct error *err)
 {
     json_error_t reason;

@@ -18,6 +18,12 @@ CLEANUP_DEFINE(json, json_t *, json_decref);
 #define CLEANUP_JSON CLEANUP(cleanup_json)
 
 /*
+ * How many values a text in JSON holds at most, without building one: a value takes up to 250 bytes of
+ * memory, and two of text.
+ */
+size_t document_values(const char *text, size_t size);
+
+/*
  * Parses a text. Duplicate keys are refused. Returns a new reference, or NULL with ERROR_BAD_REQUEST that
  * names line and column.
  */

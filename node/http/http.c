@@ -10,7 +10,21 @@
 #include "protocol/error_words.h"
 #include "web/server.h"
 
-enum { CONNECTIONS_MAX = 320 };
+/* Of connections: all, those of strangers, those of one of them. */
+enum { CONNECTIONS_MAX = 320, STRANGERS_MAX = 256, STRANGER_MAX = 64 };
+
+enum { REQUESTS_MAX = 64 };
+
+/*
+ * A tenant's requests under way are counted: long waits of one are not to keep another out. An operator's are
+ * not: whoever looks after the node gets in.
+ */
+static int take_share(struct exchange *exchange, struct error *err)
+{
+    return exchange->grant.capabilities & CAPABILITY_OPERATOR
+               ? 0
+               : exchange_share(exchange, exchange->grant.id, REQUESTS_MAX, err);
+}
 
 static int authorize_token(struct exchange *exchange, const struct route *route, struct error *err)
 {
@@ -23,7 +37,7 @@ static int authorize_token(struct exchange *exchange, const struct route *route,
     if (!(exchange->grant.capabilities & route->auth))
         return error_set(err, ERROR_UNAUTHORIZED, "this token has not the capability \"%s\"",
                          route->auth == AUTH_OPERATOR ? "operator" : "lease");
-    return 0;
+    return take_share(exchange, err);
 }
 
 static void audit_refusal(struct exchange *exchange, const struct error *reason)
@@ -41,8 +55,11 @@ struct web_server *http_server_start(const struct http_context *context, uint16_
         .bind = context->bind,
         .port = port,
         .tables = tables,
+        .large = "/v1/leases/{id}/actions",
         .context = (void *)context,
         .connections_max = CONNECTIONS_MAX,
+        .strangers_max = STRANGERS_MAX,
+        .stranger_max = STRANGER_MAX,
         .peers = context->peers,
         .authorize = authorize_token,
         .refused = audit_refusal,

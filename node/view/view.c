@@ -12,7 +12,7 @@
 #include "view/view_inside.h"
 
 /* A page holds a few connections open; with eight viewers and what else looks on. */
-enum { CONNECTIONS_MAX = 96, ANSWERS_MS = 1000 };
+enum { CONNECTIONS_MAX = 96, STRANGERS_MAX = 80, STRANGER_MAX = 48, ANSWERS_MS = 1000 };
 
 static void free_view(struct view *view)
 {
@@ -40,8 +40,11 @@ struct view *view_open(const struct view_options *options, struct error *err)
     struct web_options web = {
         .bind = "127.0.0.1",
         .tables = tables,
+        .large = "/action",
         .context = view,
         .connections_max = CONNECTIONS_MAX,
+        .strangers_max = STRANGERS_MAX,
+        .stranger_max = STRANGER_MAX,
         .peers = options->peers,
         .upgrades = true,
         .authorize = routes_authorize,

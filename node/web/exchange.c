@@ -1,11 +1,13 @@
 #include "web/exchange.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/document.h"
 #include "protocol/error_words.h"
 #include "web/peer_watch.h"
+#include "web/shares.h"
 
 const char *exchange_header(const struct exchange *exchange, const char *name)
 {
@@ -67,6 +69,15 @@ struct cancel *exchange_cancel(struct exchange *exchange)
     return exchange->cancel;
 }
 
+int exchange_share(struct exchange *exchange, const char *name, unsigned most, struct error *err)
+{
+    if (!shares_take(exchange->shares, name, most))
+        return error_set(err, ERROR_TOO_MANY, "%u of your requests are under way; wait for one of them",
+                         most);
+    snprintf(exchange->share, sizeof exchange->share, "%s", name);
+    return 0;
+}
+
 void exchange_unwatch(struct exchange *exchange)
 {
     if (!exchange->cancel)
@@ -77,6 +88,10 @@ void exchange_unwatch(struct exchange *exchange)
 
 json_t *exchange_json(const struct exchange *exchange, struct error *err)
 {
+    if (document_values(exchange->body, exchange->body_size) > WEB_JSON_MAX) {
+        error_set(err, ERROR_TOO_LARGE, "the body holds more than %d values", WEB_JSON_MAX);
+        return NULL;
+    }
     return document_parse(exchange->body, exchange->body_size, err);
 }
 

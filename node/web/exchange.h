@@ -11,14 +11,20 @@
 #include <stddef.h>
 
 #include "base/cancel.h"
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/peer.h"
 #include "pairing/pairing.h"
 
-#define WEB_BODY_MAX (1 << 20) /* bytes; more is 413 */
+/* Bytes of a body; more is 413. The large one is for actions, whose text may be long. */
+#define WEB_BODY_MAX       (64 << 10)
+#define WEB_BODY_LARGE_MAX (1 << 20)
+/* Values of a body in JSON. Each takes up to 250 bytes once it is read, which `{},` would make of 3. */
+#define WEB_JSON_MAX 16384
 #define WEB_ID_SIZE  128
 
 struct peer_watch;
+struct shares;
 
 /* What takes a connection over once its request has been answered with 101. */
 struct upgrade {
@@ -39,14 +45,16 @@ struct exchange {
     void *context; /* web_options.context */
     struct MHD_Connection *connection;
     const char *method;
-    const char *path;           /* of the request, without its query */
-    struct peer peer;           /* who is at the other end of the connection */
-    char id[WEB_ID_SIZE];       /* what stands for {id} in the path; may be no valid id */
-    struct pairing_grant grant; /* of the token, where the server's authorize() has found one */
-    void *session;              /* what authorize() wants the handler to have; NULL */
-    struct peer_watch *watch;   /* of the server; borrowed */
-    struct cancel *cancel;      /* see exchange_cancel(); NULL until it is asked for */
-    const char *body;           /* terminated; "" when there is none */
+    const char *path;            /* of the request, without its query */
+    struct peer peer;            /* who is at the other end of the connection */
+    char id[WEB_ID_SIZE];        /* what stands for {id} in the path; may be no valid id */
+    struct pairing_grant grant;  /* of the token, where the server's authorize() has found one */
+    struct shares *shares;       /* of the server: requests under way. Borrowed */
+    char share[DIGEST_HEX_SIZE]; /* whose it is counted under; "" for nobody's. See exchange_share() */
+    void *session;               /* what authorize() wants the handler to have; NULL */
+    struct peer_watch *watch;    /* of the server; borrowed */
+    struct cancel *cancel;       /* see exchange_cancel(); NULL until it is asked for */
+    const char *body;            /* terminated; "" when there is none */
     size_t body_size;
     struct upgrade upgrade;        /* set by answer_upgrade() */
     struct MHD_Response *response; /* set by an answer_*() */
@@ -78,6 +86,12 @@ int exchange_arguments(const struct exchange *exchange, const char *const known[
 int exchange_no_path(struct error *err);
 
 /*
+ * Counts the request under a name, whose requests under way may be `most`, until it is over. ERROR_TOO_MANY
+ * when they are.
+ */
+int exchange_share(struct exchange *exchange, const char *name, unsigned most, struct error *err);
+
+/*
  * Fires when the client closes its connection while the handler works; watched from the first call until the
  * handler returns. Borrowed until then.
  */
@@ -86,7 +100,7 @@ struct cancel *exchange_cancel(struct exchange *exchange);
 /* The handler has returned: nothing fires the cancel any more, and it is gone. For the server alone. */
 void exchange_unwatch(struct exchange *exchange);
 
-/* The body as JSON; ERROR_BAD_REQUEST when it is none. A new reference. */
+/* The body as JSON; ERROR_BAD_REQUEST when it is none, ERROR_TOO_LARGE over WEB_JSON_MAX. A new reference. */
 json_t *exchange_json(const struct exchange *exchange, struct error *err);
 
 /* Answers with a document; the reference is taken over. Returns 0. */

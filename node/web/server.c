@@ -14,10 +14,13 @@
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "web/connections.h"
 #include "web/exchange.h"
 #include "web/guard.h"
 #include "web/listener.h"
 #include "web/peer_watch.h"
+#include "web/request_form.h"
+#include "web/shares.h"
 
 enum {
     IDLE_TIMEOUT_S = 60,
@@ -28,6 +31,8 @@ struct web_server {
     struct web_options options;
     struct MHD_Daemon *daemon;
     struct peer_watch *watch;
+    struct connections *connections;
+    struct shares *requests; /* under way */
     uint16_t port;
     struct sockaddr_storage address;
     struct peer arriving; /* of the connection that is being accepted; the accepting thread's alone */
@@ -37,7 +42,10 @@ struct web_server {
 struct pending {
     struct web_server *server;
     const struct route *route;
+    const char *target_end;   /* of the request's first line */
+    bool begun;               /* its head was looked at */
     bool authorized;          /* authorize() was called */
+    bool closes;              /* the connection ends with the answer */
     struct error refused;     /* code ERROR_NONE: not refused (yet) */
     struct text_buffer allow; /* with ERROR_METHOD: every method that the path takes, "GET, POST" */
     struct exchange exchange;
@@ -66,17 +74,20 @@ static bool path_fits(const char *pattern, const char *path, char *id, size_t id
     return true;
 }
 
+/* HEAD is answered as GET; the library leaves the body out (RFC 9110 section 9.3.2). */
 static void find_route(struct pending *pending, const char *method, const char *path)
 {
+    const char *asked = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0 ? MHD_HTTP_METHOD_GET : method;
     for (const struct route *const *table = pending->server->options.tables; *table; table++) {
         for (const struct route *route = *table; route->method; route++) {
             if (!path_fits(route->path, path, pending->exchange.id, sizeof pending->exchange.id))
                 continue;
-            if (strcmp(route->method, method) == 0) {
+            if (strcmp(route->method, asked) == 0) {
                 pending->route = route;
                 return;
             }
-            text_join(&pending->allow, ", ", "%s", route->method);
+            bool get = strcmp(route->method, MHD_HTTP_METHOD_GET) == 0;
+            text_join(&pending->allow, ", ", "%s%s", route->method, get ? ", HEAD" : "");
         }
     }
     if (pending->allow.text)
@@ -103,41 +114,69 @@ static int check_one_host(struct MHD_Connection *connection, struct error *err)
     return hosts <= 1 ? 0 : error_set(err, ERROR_BAD_REQUEST, "the request has more than one Host header");
 }
 
-/* Who on_connection() kept; where there was no memory for that, a stranger. */
-static struct peer find_peer(struct MHD_Connection *connection)
+/* What on_connection() kept; NULL where there was no memory for that. */
+static struct connection *find_connection(struct MHD_Connection *connection)
 {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    return info && info->socket_context ? *(const struct peer *)info->socket_context : (struct peer){0};
+    return info ? info->socket_context : NULL;
 }
 
 /* --- one request ----------------------------------------------------------------------------------- */
 
-static struct pending *begin_request(struct web_server *server, struct MHD_Connection *connection,
-                                     const char *method, const char *path)
+/* The first that is known of a request: its target, as it was sent. What is returned stands for the request.
+ */
+static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
 {
     struct pending *pending = calloc(1, sizeof *pending);
     if (!pending)
         return NULL;
+    pending->server = context;
+    pending->exchange.connection = connection;
+    pending->target_end = target ? target + strlen(target) : NULL;
+    if (request_form_target(target ? target : "", &pending->refused) < 0)
+        pending->closes = true;
+    return pending;
+}
+
+/* Whether the request may be looked at: by its form, and by the share of whoever sends it. */
+static int check_form(struct pending *pending, const char *method, const char *version)
+{
+    const struct connection *connection = find_connection(pending->exchange.connection);
+    if (!pending->refused.code)
+        request_form_head(pending->exchange.connection, method, pending->target_end, version,
+                          &pending->refused);
+    if (!pending->refused.code && connection && connection->over)
+        error_set(&pending->refused, ERROR_TOO_MANY,
+                  "you have more than %u connections here at once: close some, or use them again",
+                  pending->server->options.stranger_max);
+    pending->closes = pending->refused.code != ERROR_NONE;
+    return pending->closes ? -1 : 0;
+}
+
+static void begin_request(struct pending *pending, const char *method, const char *path, const char *version)
+{
+    struct web_server *server = pending->server;
     struct exchange *exchange = &pending->exchange;
-    pending->server = server;
+    const struct connection *connection = find_connection(exchange->connection);
+    pending->begun = true;
     exchange->context = server->options.context;
-    exchange->connection = connection;
     exchange->watch = server->watch;
-    exchange->peer = find_peer(connection);
+    exchange->shares = server->requests;
+    exchange->peer = connection ? connection->peer : (struct peer){0};
     exchange->method = method;
     exchange->path = path;
-    if (check_one_host(connection, &pending->refused) < 0 ||
+    if (check_form(pending, method, version) < 0 ||
+        check_one_host(exchange->connection, &pending->refused) < 0 ||
         guard_check(exchange_header(exchange, MHD_HTTP_HEADER_HOST),
                     exchange_header(exchange, MHD_HTTP_HEADER_ORIGIN),
                     exchange_header(exchange, "Sec-Fetch-Site"), &pending->refused) < 0)
-        return pending;
+        return;
     find_route(pending, method, path);
     if (pending->route && pending->route->auth != AUTH_NONE) {
         pending->authorized = true;
         server->options.authorize(exchange, pending->route, &pending->refused);
     }
-    return pending;
 }
 
 /* The length that the request announces for its body, at most INT64_MAX; 0 when it does not (chunked, none).
@@ -151,15 +190,24 @@ static int64_t announced_length(const struct exchange *exchange)
     return length;
 }
 
+/* What the body of the request may have, bytes. */
+static size_t body_max(const struct pending *pending)
+{
+    const char *large = pending->server->options.large;
+    bool fits = pending->route && large && strcmp(pending->route->path, large) == 0;
+    return fits ? WEB_BODY_LARGE_MAX : WEB_BODY_MAX;
+}
+
 static int refuse_too_large(struct pending *pending)
 {
-    return error_set(&pending->refused, ERROR_TOO_LARGE, "the body is larger than %d bytes", WEB_BODY_MAX);
+    return error_set(&pending->refused, ERROR_TOO_LARGE, "the body is larger than %zu bytes",
+                     body_max(pending));
 }
 
 /* Keeps a piece of the body, or throws it away when the request is refused. False: cut the connection. */
 static bool take_body(struct pending *pending, const char *data, size_t size)
 {
-    if (!pending->refused.code && pending->body.size + size > WEB_BODY_MAX)
+    if (!pending->refused.code && pending->body.size + size > body_max(pending))
         refuse_too_large(pending);
     if (pending->refused.code) {
         pending->discarded += size;
@@ -176,6 +224,14 @@ static int run_handler(struct pending *pending)
     return answered;
 }
 
+/* Before the answer: whoever has that may ask again at once. */
+static void give_share(struct pending *pending)
+{
+    if (pending->exchange.share[0])
+        shares_give(pending->server->requests, pending->exchange.share);
+    pending->exchange.share[0] = '\0';
+}
+
 /* Whoever looks after the node wants to know who was kept out. */
 static void tell_refusal(struct pending *pending)
 {
@@ -189,9 +245,11 @@ static void tell_refusal(struct pending *pending)
 static enum MHD_Result finish_request(struct pending *pending, struct MHD_Connection *connection)
 {
     struct exchange *exchange = &pending->exchange;
+    connections_request(pending->server->connections, find_connection(connection));
     exchange->body = pending->body.text ? pending->body.text : "";
     exchange->body_size = pending->body.size;
     bool failed = !pending->refused.code && run_handler(pending) < 0;
+    give_share(pending);
     if (failed && exchange->response) {
         MHD_destroy_response(exchange->response);
         exchange->response = NULL;
@@ -204,6 +262,8 @@ static enum MHD_Result finish_request(struct pending *pending, struct MHD_Connec
         answer_header(exchange, MHD_HTTP_HEADER_ALLOW, pending->allow.text);
     if (!exchange->response)
         return MHD_NO;
+    if (pending->closes)
+        answer_header(exchange, MHD_HTTP_HEADER_CONNECTION, "close");
     enum MHD_Result queued = MHD_queue_response(connection, exchange->status, exchange->response);
     MHD_destroy_response(exchange->response);
     exchange->response = NULL;
@@ -214,19 +274,18 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
                                   const char *method, const char *version, const char *upload_data,
                                   size_t *upload_data_size, void **request)
 {
-    (void)version;
-    if (!*request) {
-        *request = begin_request(context, connection, method, url);
-        if (!*request)
-            return MHD_NO;
-        struct pending *fresh = *request;
-        int64_t announced = announced_length(&fresh->exchange);
-        if (!fresh->refused.code && announced > WEB_BODY_MAX)
-            refuse_too_large(fresh);
+    (void)context;
+    struct pending *pending = *request; /* on_target() made it */
+    if (!pending)
+        return MHD_NO;
+    if (!pending->begun) {
+        begin_request(pending, method, url, version);
+        int64_t announced = announced_length(&pending->exchange);
+        if (!pending->refused.code && announced > (int64_t)body_max(pending))
+            refuse_too_large(pending);
         /* More than we would read to its end: answer now, and the connection closes after it. */
-        return announced > DISCARD_MAX ? finish_request(fresh, connection) : MHD_YES;
+        return announced > DISCARD_MAX || pending->closes ? finish_request(pending, connection) : MHD_YES;
     }
-    struct pending *pending = *request;
     if (*upload_data_size == 0)
         return finish_request(pending, connection);
     bool kept = take_body(pending, upload_data, *upload_data_size);
@@ -237,14 +296,16 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 static void on_completed(void *context, struct MHD_Connection *connection, void **request,
                          enum MHD_RequestTerminationCode code)
 {
-    (void)context;
-    (void)connection;
+    const struct web_server *server = context;
     (void)code;
     struct pending *pending = *request;
     if (!pending)
         return;
+    if (!pending->exchange.upgrade.run)
+        connections_answered(server->connections, find_connection(connection));
     if (pending->authorized && pending->server->options.completed)
         pending->server->options.completed(&pending->exchange);
+    give_share(pending);
     if (pending->exchange.upgrade.release)
         pending->exchange.upgrade.release(pending->exchange.upgrade.context);
     if (pending->body.text) /* it may have held a pairing code or what somebody typed */
@@ -267,8 +328,11 @@ __attribute__((format(printf, 2, 0))) static void on_log(void *context, const ch
 
 static void free_server(struct web_server *server)
 {
+    if (server->connections)
+        connections_free(server->connections);
     if (server->watch)
         peer_watch_stop(server->watch);
+    shares_free(server->requests);
     free(server);
 }
 
@@ -290,16 +354,13 @@ static enum MHD_Result on_accept(void *context, const struct sockaddr *address, 
 static void on_connection(void *context, struct MHD_Connection *connection, void **kept,
                           enum MHD_ConnectionNotificationCode what)
 {
-    (void)connection;
     const struct web_server *server = context;
-    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
-        free(TAKE(*kept));
-        return;
-    }
-    struct peer *peer = malloc(sizeof *peer);
-    if (peer)
-        *peer = server->arriving;
-    *kept = peer;
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED)
+        connections_leave(server->connections, TAKE(*kept));
+    else
+        *kept = connections_enter(server->connections, &server->arriving, info->connect_fd);
 }
 
 static struct MHD_Daemon *start_daemon(struct web_server *server, int listener)
@@ -312,10 +373,10 @@ static struct MHD_Daemon *start_daemon(struct web_server *server, int listener)
         flags |= MHD_ALLOW_UPGRADE;
     return MHD_start_daemon(flags, 0, on_accept, server, on_request, server, MHD_OPTION_EXTERNAL_LOGGER,
                             on_log, NULL, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_NOTIFY_COMPLETED,
-                            on_completed, NULL, MHD_OPTION_NOTIFY_CONNECTION, on_connection, server,
-                            MHD_OPTION_CONNECTION_LIMIT, server->options.connections_max,
-                            MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S,
-                            MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+                            on_completed, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+                            MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT,
+                            server->options.connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
+                            (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
 }
 
 struct web_server *web_server_start(const struct web_options *options, struct error *err)
@@ -325,9 +386,15 @@ struct web_server *web_server_start(const struct web_options *options, struct er
         return NULL;
     struct web_server *server = memory_new(sizeof *server);
     server->options = *options;
+    server->requests = shares_new();
     server->port = listener_address(listener, &server->address);
+    const struct connections_limits limits = {.strangers = options->strangers_max,
+                                              .share = options->stranger_max,
+                                              .deadline_ms =
+                                                  options->request_ms ? options->request_ms : WEB_REQUEST_MS};
     server->watch = peer_watch_start(err);
-    if (!server->watch) {
+    server->connections = server->watch ? connections_new(&limits, err) : NULL;
+    if (!server->connections) {
         free_server(server);
         return NULL;
     }

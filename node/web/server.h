@@ -12,6 +12,9 @@
 #include "base/peer.h"
 #include "web/exchange.h"
 
+/* What a request may take from its first byte to its last. */
+#define WEB_REQUEST_MS 10000
+
 struct web_server; /* opaque */
 
 struct web_options {
@@ -19,8 +22,12 @@ struct web_options {
     uint16_t port;    /* 0: the kernel chooses */
     const struct route *const
         *tables;              /* each ended by a route without a method; the list by NULL. Borrowed */
+    const char *large;        /* path of the route whose bodies may be WEB_BODY_LARGE_MAX; static */
     void *context;            /* of every exchange; borrowed */
     unsigned connections_max; /* at once; more are closed unanswered */
+    unsigned strangers_max;   /* of these, for all who are no operators; see web/connections.h */
+    unsigned stranger_max;    /* for one of them; more are refused with ERROR_TOO_MANY */
+    int64_t request_ms;       /* what a request may take from its first byte to its last; 0: WEB_REQUEST_MS */
     const struct peer_policy
         *peers;    /* who connects: a refused one is closed unanswered. See peer_judge(); borrowed */
     bool upgrades; /* routes may answer with an upgrade (MHD_ALLOW_UPGRADE) */

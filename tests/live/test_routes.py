@@ -102,7 +102,7 @@ class Refusals(live.LiveTest):
     def test_unknown_paths(self):
         for path in ("/", "/v1", "/v1/", "/v1/nothing", "/v2/node", "/health/", "//health", "/v1/leases/",
                      "/v1/leases/%s/nothing" % ID, "/v1/leases/%s/" % ID, "/v1/leases/../node", "/etc/passwd",
-                     "/%00", "/v1/leases/l_" + "g" * 32 + "/view", "/" + "a" * 4000):
+                     "/v1/leases/l_" + "g" * 32 + "/view", "/" + "a" * 4000):
             with self.subTest(path=path):
                 self.assert_error(self.api.get(path), 404)
 
@@ -216,11 +216,11 @@ class Browsers(live.LiveTest):
 
 
 class Bodies(live.LiveTest):
-    LIMIT = 1 << 20
+    LIMIT = 64 << 10
 
     def test_broken_json(self):
         for body in (b"", b"{", b"nonsense", b"[]", b"null", b'"os"', b"{}x", b'{"os":"linux","os":"linux"}',
-                     b'{"os":"\xff"}', b"\x00", b"[" * 50000, b'{"os":"linux"', b"{'os':'linux'}"):
+                     b'{"os":"\xff"}', b"\x00", b"[" * 5000, b'{"os":"linux"', b"{'os':'linux'}"):
             with self.subTest(body=body[:20]):
                 self.assert_error(self.api.post("/v1/leases", raw_body=body), 400)
 

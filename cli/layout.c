@@ -5,12 +5,6 @@
 
 #include "base/text.h"
 
-/* C0, DEL and C1 (ECMA-48): what a terminal may take as an order. */
-static int is_control(uint32_t code_point)
-{
-    return code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0);
-}
-
 char *layout_clean(const char *text)
 {
     size_t left = strlen(text);
@@ -19,7 +13,7 @@ char *layout_clean(const char *text)
     while (left) {
         uint32_t code_point;
         size_t length = text_decode(text, left, &code_point);
-        if (length == 0 || is_control(code_point)) {
+        if (length == 0 || !text_is_plain(code_point)) {
             *out++ = '?';
             length = length ? length : 1;
         } else {

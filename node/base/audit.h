@@ -1,7 +1,8 @@
 /*
  * The audit trail: HOME/audit.jsonl (0600), one JSON object a line, appended and never changed: who paired,
- * who leased, who looked, who was refused. It holds no token, code or typed text. At AUDIT_FILE_MAX bytes the
- * file becomes audit.jsonl.1 and so on; the oldest of AUDIT_FILES goes.
+ * who leased, who looked. Who was refused is in HOME/refused.jsonl, so that noise pushes out nothing else.
+ * They hold no token, code or typed text. At AUDIT_FILE_MAX bytes a file becomes NAME.1 and so on; the oldest
+ * of AUDIT_FILES goes.
  */
 #ifndef BERTHOS_BASE_AUDIT_H
 #define BERTHOS_BASE_AUDIT_H
@@ -28,11 +29,21 @@ CLEANUP_DEFINE(audit, struct audit *, audit_close);
  */
 void audit_write(struct audit *audit, const char *event, json_t *fields);
 
+/* What somebody can cause as often as he likes. Each has a bound of its own. */
+enum audit_flood {
+    AUDIT_REFUSALS, /* goes into refused.jsonl */
+    AUDIT_VIEWS,
+    AUDIT_FLOODS
+};
+
 /*
- * The same for what a stranger can cause as often as he likes: at most AUDIT_REFUSALS at once and one more
- * every two seconds are written, and the next one that is says how many were not.
+ * The same for these: at most AUDIT_BURST at once and one more every two seconds are written, and the next
+ * one that is says how many were not.
  */
-#define AUDIT_REFUSALS 30
-void audit_write_refusal(struct audit *audit, const char *event, json_t *fields);
+#define AUDIT_BURST 30
+void audit_write_some(struct audit *audit, enum audit_flood flood, const char *event, json_t *fields);
+
+/* The longest text from outside that an event may hold, bytes; see text_fit(). */
+#define AUDIT_TEXT_MAX 128
 
 #endif

@@ -147,3 +147,41 @@ size_t text_decode(const char *text, size_t size, uint32_t *code_point)
     *code_point = value;
     return length;
 }
+
+bool text_is_plain(uint32_t code_point)
+{
+    static const struct {
+        uint32_t first, last;
+    } unfit[] = {{0, 0x1f},        {0x7f, 0x9f},     {0x61c, 0x61c},
+                 {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
+    for (size_t i = 0; i < sizeof unfit / sizeof *unfit; i++)
+        if (code_point >= unfit[i].first && code_point <= unfit[i].last)
+            return false;
+    return true;
+}
+
+char *text_fit(const char *text, size_t max)
+{
+    static const char cut[] = "\u2026";
+    struct text_buffer fit = {0};
+    size_t keep = 0; /* as much of it as leaves room for the ellipsis */
+    text_append(&fit, "%s", "");
+    for (size_t left = strlen(text); left > 0 && fit.size <= max;) {
+        uint32_t code_point;
+        size_t length = text_decode(text, left, &code_point);
+        bool plain = length > 0 && text_is_plain(code_point) && code_point != '\\';
+        size_t taken = plain ? length : 1;
+        keep = fit.size + strlen(cut) <= max ? fit.size : keep;
+        if (plain)
+            text_add(&fit, text, length);
+        else
+            text_append(&fit, "\\x%02x", (unsigned char)*text);
+        text += taken;
+        left -= taken;
+    }
+    if (fit.size > max) {
+        fit.size = keep;
+        text_append(&fit, "%s", cut);
+    }
+    return fit.text;
+}

@@ -66,4 +66,18 @@ bool text_starts(const char *text, const char *prefix);
  */
 size_t text_decode(const char *text, size_t size, uint32_t *code_point);
 
+/*
+ * Whether a code point may be shown where it stands: no control (C0, DEL, C1 of ECMA-48), no line or
+ * paragraph separator, and none of those that turn the direction of what follows (Unicode UAX #9:
+ * Bidi_Control).
+ */
+bool text_is_plain(uint32_t code_point);
+
+/*
+ * Makes a text from outside fit to be kept and shown: valid UTF-8 of plain characters, at most `max` bytes.
+ * Each byte of anything else stands as \xNN, a backslash too; where it was cut there is an ellipsis.
+ * Never NULL. *Owned*.
+ */
+char *text_fit(const char *text, size_t max);
+
 #endif

@@ -3,6 +3,7 @@
 
 #include <strings.h>
 
+#include "base/text.h"
 #include "http/routes_leases.h"
 #include "http/routes_node.h"
 #include "http/routes_pairing.h"
@@ -13,7 +14,7 @@
 /* Of connections: all, those of strangers, those of one of them. */
 enum { CONNECTIONS_MAX = 320, STRANGERS_MAX = 256, STRANGER_MAX = 64 };
 
-enum { REQUESTS_MAX = 64 };
+enum { REQUESTS_MAX = 64, METHOD_SHOWN = 16 };
 
 /*
  * A tenant's requests under way are counted: long waits of one are not to keep another out. An operator's are
@@ -42,9 +43,13 @@ static int authorize_token(struct exchange *exchange, const struct route *route,
 
 static void audit_refusal(struct exchange *exchange, const struct error *reason)
 {
-    audit_write_refusal(http_context(exchange)->audit, "refused",
-                        json_pack("{s:s, s:s, s:s}", "method", exchange->method, "path", exchange->path,
-                                  "code", protocol_error_word(reason->code)));
+    CLEANUP_FREE char *method = text_fit(exchange->method, METHOD_SHOWN);
+    CLEANUP_FREE char *path = text_fit(exchange->path, AUDIT_TEXT_MAX);
+    json_t *event = json_pack("{s:s, s:s, s:s}", "method", method, "path", path, "code",
+                              protocol_error_word(reason->code));
+    if (exchange->peer.known)
+        json_object_set_new(event, "uid", json_integer(exchange->peer.uid));
+    audit_write_some(http_context(exchange)->audit, AUDIT_REFUSALS, "refused", event);
 }
 
 struct web_server *http_server_start(const struct http_context *context, uint16_t port, struct error *err)

@@ -49,7 +49,7 @@ static void audit_viewer(void *context, const char *grant, enum view_mode mode, 
                                view_mode_word(mode));
     if (reason)
         json_object_set_new(fields, "reason", json_string(reason));
-    audit_write(berth->leases->audit, reason ? "view_close" : "view_open", fields);
+    audit_write_some(berth->leases->audit, AUDIT_VIEWS, reason ? "view_close" : "view_open", fields);
 }
 
 int berth_open_view(struct berth *berth, const struct journal_record *record, int64_t expires_boot_ms,

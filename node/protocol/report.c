@@ -34,7 +34,7 @@ static json_t *clean_string(const char *text)
     for (size_t at = 0; at < size;) {
         uint32_t code_point = 0;
         size_t length = text_decode(clean + at, size - at, &code_point);
-        if (length == 0 || code_point < 0x20 || (code_point >= 0x7f && code_point < 0xa0)) {
+        if (length == 0 || !text_is_plain(code_point)) {
             memset(clean + at, length ? ' ' : '?', length ? length : 1);
             length = length ? length : 1;
         }

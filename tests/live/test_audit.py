@@ -10,12 +10,23 @@ SECRET = re.compile(r"\b[0-9a-f]{64}\b|\b[A-HJ-NP-Z2-9]{4}-[A-HJ-NP-Z2-9]{4}\b")
 
 
 class Audit(live.LiveTest):
-    def trail(self):
-        with open(self.node.path("audit.jsonl")) as file:
+    def trail(self, name="audit.jsonl"):
+        with open(self.node.path(name)) as file:
             return [json.loads(line) for line in file]
 
     def events(self, name):
         return [entry for entry in self.trail() if entry["event"] == name]
+
+    def test_outside_text(self):
+        """What a stranger writes is made fit: nothing is hidden by it, and no line is long."""
+        self.assert_error(self.api.get("/v1/leases/%ff%e2%80%ae", token="0" * 64), 401)
+        self.assert_error(self.api.get("/v1/leases/" + "%ff" * 40 + "a" * 4000, token="0" * 64), 404)
+        self.assert_error(self.api.get("/v1/leases/" + "%ff" * 40, token="0" * 64), 401)
+        shown = [entry["path"] for entry in self.trail("refused.jsonl")]
+        self.assertIn("/v1/leases/\\xff\\xe2\\x80\\xae", shown)
+        self.assertTrue(shown[-1].startswith("/v1/leases/\\xff") and shown[-1].endswith("\u2026"), shown[-1])
+        self.assertLessEqual(len(shown[-1].encode()), 128)
+        self.assertEqual({entry["uid"] for entry in self.trail("refused.jsonl")}, {0})
 
     def test_a_lease_from_pairing_to_end(self):
         paired = self.events("paired")
@@ -37,7 +48,7 @@ class Audit(live.LiveTest):
         self.assertEqual((born["lease"], born["pairing"], born["vcpu"]), (lease, paired[-1]["pairing"], 1))
         ended = self.events("lease_ended")[-1]
         self.assertEqual((ended["lease"], ended["reason"]), (lease, "graceful"))
-        refused = [(entry["path"], entry["code"]) for entry in self.events("refused")]
+        refused = [(entry["path"], entry["code"]) for entry in self.trail("refused.jsonl")]
         self.assertIn(("/v1/leases", "unauthorized"), refused)
         self.assertIn(("/health", "forbidden"), refused)
         for entry in self.trail():

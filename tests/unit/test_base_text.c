@@ -148,6 +148,44 @@ static void lists(void **state)
     assert_string_equal(some, "a, b, c");
 }
 
+static void outside_text_is_made_fit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *fit;
+    } cases[] = {
+        {"", ""},
+        {"/v1/leases", "/v1/leases"},
+        {"\u00e9 \U0001f600", "\u00e9 \U0001f600"},
+        {"\xff/x", "\\xff/x"},
+        {"\xc3", "\\xc3"},
+        {"a\nb\x1b[2J\x7f", "a\\x0ab\\x1b[2J\\x7f"},
+        {"\xc2\x9b", "\\xc2\\x9b"},
+        {"a\u202eb\u2066\u200f", "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6\\xe2\\x80\\x8f"},
+        {"\\xff", "\\x5cxff"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEANUP_FREE char *fit = text_fit(cases[i].text, 128);
+        assert_string_equal(fit, cases[i].fit);
+    }
+}
+
+static void outside_text_is_cut(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *fit;
+    } cases[] = {{"12345678", "12345678"},
+                 {"123456789", "12345\u2026"},
+                 {"1234\xff\xff", "1234\u2026"},
+                 {"1234\xff", "1234\\xff"},
+                 {"1234567\u00e9", "12345\u2026"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CLEANUP_FREE char *fit = text_fit(cases[i].text, 8);
+        assert_string_equal(fit, cases[i].fit);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +196,8 @@ int main(void)
         cmocka_unit_test(prefixes_and_copies),
         cmocka_unit_test(growing),
         cmocka_unit_test(lists),
+        cmocka_unit_test(outside_text_is_made_fit),
+        cmocka_unit_test(outside_text_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

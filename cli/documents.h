@@ -25,7 +25,7 @@ const char *documents_phase(const json_t *node);
  * *Owned*. */
 char *documents_shape(const json_t *quote);
 
-/* What a pairing or an invite may: "lease; 2 leases at once, each 1 h 0 min at most". Never NULL. *Owned*. */
+/* What a pairing or an invite may: "lease; 2 leases at once, each 1 h at most". Never NULL. *Owned*. */
 char *documents_grant(const json_t *grant);
 
 #endif

@@ -125,6 +125,11 @@ expect 2 '--os is linux' up --os plan9
 expect 2 '--vcpu is a whole number from 1 to 64' up --vcpu 0
 expect 2 'its id is l_ and 32 hex digits' end ../node
 expect 2 'the id of the lease is missing' receipt
+expect 2 '--ttl is a time up to 24h' invite --ttl 25h
+expect 2 '--ttl is a time up to 24h' invite --ttl 10min
+expect 2 'an operator has no limits' invite --operator --leases 1
+expect 2 'the id of the invite is missing' uninvite
+expect 1 'run: berth pair' invite --ttl 90s
 expect 2 '--watch needs a ticket' view --token --watch
 expect 2 'leave --token out' view --open --token
 expect 1 'run: berth pair' view

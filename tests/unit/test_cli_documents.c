@@ -87,6 +87,26 @@ static void test_berth(void **state)
     berth_is("{\"state\": \"empty\", \"prepared\": \"ram\"}", "empty");
 }
 
+static void grant_is(const char *text, const char *line)
+{
+    CLEANUP_JSON json_t *grant = parsed(text);
+    CLEANUP_FREE char *found = documents_grant(grant);
+    assert_string_equal(found, line);
+}
+
+static void test_grant(void **state)
+{
+    (void)state;
+    grant_is("{\"capabilities\": [\"operator\", \"lease\"], \"leases\": null, \"max_seconds\": null}",
+             "operator, lease");
+    grant_is("{\"capabilities\": [\"lease\"], \"leases\": 1}", "lease; 1 lease at once");
+    grant_is("{\"capabilities\": [\"lease\"], \"leases\": 2, \"max_seconds\": 45}",
+             "lease; 2 leases at once, each 45 s at most");
+    grant_is("{\"capabilities\": [\"lease\"], \"max_seconds\": 3600}", "lease; each 1 h at most");
+    grant_is("{\"capabilities\": [1]}", "?");
+    grant_is("{}", "nothing");
+}
+
 static void test_verdict(void **state)
 {
     (void)state;
@@ -127,8 +147,8 @@ static void test_lease_ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_phase),   cmocka_unit_test(test_shape),     cmocka_unit_test(test_berth),
-        cmocka_unit_test(test_verdict), cmocka_unit_test(test_lease_ids),
+        cmocka_unit_test(test_phase), cmocka_unit_test(test_shape),   cmocka_unit_test(test_berth),
+        cmocka_unit_test(test_grant), cmocka_unit_test(test_verdict), cmocka_unit_test(test_lease_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -116,6 +116,16 @@ class AgainstANode(live.LiveTest):
         self.assertEqual(self.market.end(lease), receipt)  # it retries
         self.assert_nothing_of_a_guest()
 
+    def test_it_pairs_by_itself(self):
+        """Its server, which the operator runs on the node's host: two requests, as ever."""
+        code = self.api.get("/v1/pairing", token=None)
+        self.assertEqual((code.status, list(code.json())), (200, ["code"]))
+        paired = self.api.post("/v1/pair", code.json(), token=None)
+        self.assertEqual(paired.status, 200, paired)
+        self.assertEqual(sorted(paired.json()), ["capabilities", "token"])
+        self.assertEqual(paired.json()["capabilities"], ["operator", "lease"])
+        self.assertEqual(self.api.with_token(paired.json()["token"]).get("/v1/leases").json(), [])
+
     def test_without_a_token(self):
         self.assertEqual(Market(self.api.with_token(None)).lease(), (None, "unauthorized"))
         self.assertEqual(Market(self.api.with_token("0" * 64)).lease(), (None, "unauthorized"))

@@ -10,7 +10,9 @@
 #include "base/clock.h"
 #include "base/document.h"
 #include "base/memory.h"
+#include "base/random.h"
 #include "base/text.h"
+#include "config/identity.h"
 #include "protocol/error_words.h"
 
 enum {
@@ -21,9 +23,13 @@ enum {
 
 struct client {
     CURL *curl;
-    CURLM *multi; /* holds the connection, and can be woken from another thread */
-    char *url;    /* owned */
-    char *token;  /* NULL for none. Owned */
+    CURLM *multi;    /* holds the connection, and can be woken from another thread */
+    char *url;       /* owned */
+    char *token;     /* NULL for none. Owned */
+    char *node_id;   /* pinned, or NULL. Owned */
+    bool tokenless;  /* of the transfer: it carries no token, and any connection will do */
+    int port;        /* our end of the connection that the transfer went out on */
+    int proven_port; /* of the one on which the node has proven its key; 0 for none */
 };
 
 CLEANUP_DEFINE(slist, struct curl_slist *, curl_slist_free_all);
@@ -61,6 +67,7 @@ void client_free(struct client *client)
     curl_multi_cleanup(client->multi);
     free(client->url);
     free(client->token);
+    free(client->node_id);
     free(client);
 }
 
@@ -82,7 +89,7 @@ static size_t take_body(char *data, size_t size, size_t count, void *context)
 static struct curl_slist *make_headers(const struct client *client, const struct client_request *request)
 {
     struct curl_slist *list = NULL;
-    if (client->token) {
+    if (client->token && !client->tokenless) {
         CLEANUP_FREE char *line = text_format("Authorization: Bearer %s", client->token);
         list = curl_slist_append(list, line);
     }
@@ -90,6 +97,22 @@ static struct curl_slist *make_headers(const struct client *client, const struct
         list = curl_slist_append(list, "Content-Type: application/json");
     /* no "Expect: 100-continue": it costs a second with servers that do not answer it */
     return curl_slist_append(list, "Expect:");
+}
+
+/*
+ * curl calls it when there is a connection, before the request goes out on it. Whoever holds the node's port
+ * while the node is away must not get a token: so it goes out on the very connection that was proven.
+ */
+static int check_connection(void *context, char *their_address, char *our_address, int their_port,
+                            int our_port)
+{
+    (void)their_address;
+    (void)our_address;
+    (void)their_port;
+    struct client *client = context;
+    client->port = our_port;
+    bool secret = client->token && client->node_id && !client->tokenless;
+    return secret && our_port != client->proven_port ? CURL_PREREQFUNC_ABORT : CURL_PREREQFUNC_OK;
 }
 
 static void set_options(struct client *client, const struct client_request *request, struct body *body)
@@ -106,6 +129,8 @@ static void set_options(struct client *client, const struct client_request *requ
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, body);
+    curl_easy_setopt(curl, CURLOPT_PREREQFUNCTION, check_connection);
+    curl_easy_setopt(curl, CURLOPT_PREREQDATA, client);
 }
 
 static int explain_failure(const struct client *client, const struct client_request *request, CURLcode code,
@@ -205,8 +230,8 @@ void client_wake(struct client *client)
     curl_multi_wakeup(client->multi);
 }
 
-int client_send(struct client *client, const struct client_request *request, struct client_answer *answer,
-                struct error *err)
+static int send_request(struct client *client, const struct client_request *request,
+                        struct client_answer *answer, struct error *err)
 {
     struct body body = {.max_bytes = request->max_bytes ? request->max_bytes : ANSWER_MAX_BYTES};
     CLEANUP_FREE char *url = text_format("%s%s", client->url, request->path);
@@ -236,6 +261,80 @@ int client_send(struct client *client, const struct client_request *request, str
     *answer = got;
     memset(&got, 0, sizeof got);
     return 0;
+}
+
+int client_ask_key(struct client *client, char **public_key, struct error *err)
+{
+    char nonce[IDENTITY_NONCE_SIZE], node_id[DIGEST_HEX_SIZE], word[CLIENT_WORD_SIZE];
+    const char *key, *signature;
+    struct error reason = ERROR_INIT;
+    CLEANUP_CLIENT_ANSWER struct client_answer answer = {0};
+    *public_key = NULL;
+    random_hex(nonce, sizeof nonce / 2);
+    CLEANUP_FREE char *path = text_format("/v1/key?nonce=%s", nonce);
+    const struct client_request request = {
+        .method = "GET", .path = path, .timeout_ms = CLIENT_TIMEOUT_MS, .refusal = word};
+    client->tokenless = true;
+    int sent = send_request(client, &request, &answer, &reason);
+    client->tokenless = false;
+    if (sent < 0 && strcmp(word, "not_found") == 0)
+        return 0;
+    if (sent < 0) {
+        *err = reason;
+        return -1;
+    }
+    CLEANUP_JSON json_t *document = document_parse(answer.data, answer.size, err);
+    if (!document || document_string(document, "public_key", &key, err) < 0 ||
+        document_string(document, "signature", &signature, err) < 0 || !identity_of(key, node_id) ||
+        identity_check(node_id, nonce, key, signature, &reason) < 0)
+        return error_set(err, ERROR_FORBIDDEN, "what answers at %s does not prove the key that it names",
+                         client->url);
+    *public_key = text_copy(key);
+    return 0;
+}
+
+void client_pin(struct client *client, const char *node_id)
+{
+    if (client->node_id && node_id && strcmp(client->node_id, node_id) == 0)
+        return; /* what it has proven stays proven */
+    free(client->node_id);
+    client->node_id = text_copy(node_id);
+    client->proven_port = 0;
+}
+
+/* Has the node prove the pinned key on the connection that the next request takes. */
+static int prove_node(struct client *client, struct error *err)
+{
+    char found[DIGEST_HEX_SIZE] = "";
+    CLEANUP_FREE char *public_key = NULL;
+    if (client_ask_key(client, &public_key, err) < 0)
+        return -1;
+    if (!public_key || !identity_of(public_key, found) || strcmp(found, client->node_id) != 0)
+        return error_set(
+            err, ERROR_FORBIDDEN,
+            "what answers at %s is not the node that this computer is paired with: its key is "
+            "another. The token was not sent. If the node was made anew, run: berth pair --url %s",
+            client->url, client->url);
+    client->proven_port = client->port;
+    return 0;
+}
+
+int client_send(struct client *client, const struct client_request *request, struct client_answer *answer,
+                struct error *err)
+{
+    enum { TRIES = 3 };
+    if (!client->token || !client->node_id)
+        return send_request(client, request, answer, err);
+    for (int turn = 0;; turn++) {
+        if (!client->proven_port && prove_node(client, err) < 0)
+            return -1;
+        int sent = send_request(client, request, answer, err);
+        /* another connection was made, the proven one had been closed: nothing has gone out on it */
+        bool moved = sent < 0 && client->port != client->proven_port;
+        if (!moved || turn == TRIES)
+            return sent;
+        client->proven_port = 0;
+    }
 }
 
 json_t *client_ask(struct client *client, const struct client_request *request, struct error *err)

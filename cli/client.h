@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-/* One connection to one node; used by one thread at a time. */
+/* One connection to one node, which has the token alone that this node gave; used by one thread at a time. */
 struct client;
 
 enum { CLIENT_TIMEOUT_MS = 30000, CLIENT_NO_TIMEOUT = 0, CLIENT_WORD_SIZE = 32 };
@@ -50,6 +50,18 @@ struct client_answer {
 
 /* url: as url_read() gives it. token: NULL to go without. Both are copied. Never NULL. *Owned*. */
 struct client *client_new(const char *url, const char *token);
+
+/*
+ * Who must be at the other end: before a token goes out on a connection, the node there has to prove on it
+ * that it has the key of this id (GET /v1/key). Copied.
+ */
+void client_pin(struct client *client, const char *node_id);
+
+/*
+ * Asks the node for its key and has it proven, without a token. *public_key is *owned*: free(); NULL, and 0,
+ * when the node has none (404: another make than ours). -1 when it cannot be asked or proves nothing.
+ */
+int client_ask_key(struct client *client, char **public_key, struct error *err);
 
 /*
  * Sends a request and waits for its answer. -1 when no node answers, the time is over, or the answer is a

@@ -12,6 +12,7 @@
 #include "config/client.h"
 #include "config/config.h"
 #include "config/home.h"
+#include "config/identity.h"
 #include "config/url.h"
 
 struct pair_arguments {
@@ -106,12 +107,18 @@ static int run_pair(struct session *none, const void *arguments, struct error *e
     if (!url)
         return -1;
     CLEANUP_CLIENT struct client *client = client_new(url, NULL);
+    CLEANUP_FREE char *public_key = NULL;
+    if (client_ask_key(client, &public_key, err) < 0)
+        return -1;
     CLEANUP_FREE char *code = !given->code                    ? find_code(client, err)
                               : strcmp(given->code, "-") == 0 ? read_code(err)
                                                               : text_copy(given->code);
     CLEANUP_FREE char *token = code ? exchange_code(client, code, err) : NULL;
-    struct client_config paired = {.url = url, .token = token};
-    if (!token || client_config_save(home, &paired, err) < 0)
+    char node_id[DIGEST_HEX_SIZE];
+    bool known = public_key && identity_of(public_key, node_id);
+    const struct client_node paired = {
+        .url = url, .token = token, .node_id = known ? node_id : NULL, .public_key = public_key};
+    if (!token || client_config_add(home, &paired, err) < 0)
         return -1;
     terminal_say("paired with %s; the token is in %s/client.toml", url, home);
     terminal_say("next: berth up");

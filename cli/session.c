@@ -31,14 +31,20 @@ char *session_own_url(const char *home, struct error *err)
     return url_read(url, err);
 }
 
-/* Takes what client.toml holds; not being paired is an error only where a token is needed. */
-static int read_pairing(struct session *session, const char *home, enum session_need need, struct error *err)
+/*
+ * Takes what client.toml holds of the node at that URL, NULL for the one in use. Not being paired is an error
+ * only where a token is needed: a token goes nowhere but to the node that gave it.
+ */
+static int read_pairing(struct session *session, const char *home, const char *url, enum session_need need,
+                        struct error *err)
 {
     struct error reason = ERROR_INIT;
-    CLEANUP_CLIENT_CONFIG struct client_config *paired = client_config_load(home, &reason);
-    if (paired) {
-        session->url = TAKE(paired->url);
-        session->token = TAKE(paired->token);
+    CLEANUP_CLIENT_CONFIG struct client_config *client = client_config_load(home, &reason);
+    const struct client_node *node = client ? client_config_find(client, url, &reason) : NULL;
+    session->url = text_copy(node ? node->url : url);
+    if (node) {
+        session->token = text_copy(node->token);
+        session->node_id = text_copy(node->node_id);
         return 0;
     }
     if (need == SESSION_NODE && reason.code == ERROR_NOT_FOUND)
@@ -88,15 +94,12 @@ struct session *session_open(const char *url, const char *lease, enum session_ne
     CLEANUP_SESSION struct session *session = memory_new(sizeof *session);
     CLEANUP_FREE char *home = config_home();
     CLEANUP_FREE char *asked = url ? url_read(url, err) : NULL;
-    if ((url && !asked) || read_pairing(session, home, need, err) < 0)
+    if ((url && !asked) || read_pairing(session, home, asked, need, err) < 0)
         return NULL;
-    if (asked) {
-        free(session->url);
-        session->url = TAKE(asked);
-    }
     if (!session->url && !(session->url = session_own_url(home, err)))
         return NULL;
     session->client = client_new(session->url, session->token);
+    client_pin(session->client, session->node_id);
     if (need == SESSION_LEASE && !(session->lease = lease ? text_copy(lease) : find_lease(session, err)))
         return NULL;
     return TAKE(session);
@@ -109,6 +112,7 @@ void session_free(struct session *session)
     client_free(session->client);
     free(session->url);
     free(session->token);
+    free(session->node_id);
     free(session->lease);
     free(session);
 }

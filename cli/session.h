@@ -11,6 +11,7 @@
 struct session {
     char *url;             /* owned */
     char *token;           /* NULL when not paired. Owned */
+    char *node_id;         /* of the node that gave it; NULL when that is not known. Owned */
     char *lease;           /* with SESSION_LEASE, the one that is meant. Owned */
     struct client *client; /* owned */
 };
@@ -25,7 +26,7 @@ enum session_need {
 
 /*
  * url: what --url said, or NULL: then client.toml's, and where there is none the node.toml's of this host.
- * lease: the id that the line says, or NULL. *Owned*.
+ * The token is that of the pairing with this very URL. lease: the id that the line says, or NULL. *Owned*.
  */
 struct session *session_open(const char *url, const char *lease, enum session_need need, struct error *err);
 

@@ -12,6 +12,9 @@ static const struct {
 } table[] = {
     {"not_paired", "This computer is not paired with a Berthos node. Run: berth pair"},
     {"client_config", "The pairing of this computer cannot be read. Run: berth pair"},
+    {"other_node", "What answers is not the node that this computer is paired with; the token was not sent. "
+                   "If the node was "
+                   "made anew, run: berth pair"},
     {"node_down", "No Berthos node answers. Run: berth node up (or name the node with --url)"},
     {"unauthorized", "The node does not accept the token of this pairing. Run: berth pair"},
     {"no_lease", "No lease is live, so there is no desktop. Run: berth up"},
@@ -64,6 +67,7 @@ int mcp_fault_from_node(struct mcp_fault *fault, const char *word, const struct 
     if (word[0])
         return mcp_fault_set(fault, word); /* one that is not in the table is a fault of the node */
     return mcp_fault_set(fault, err->code == ERROR_NOT_FOUND   ? "node_down"
+                                : err->code == ERROR_FORBIDDEN ? "other_node"
                                 : err->code == ERROR_TIMEOUT   ? "timeout"
                                 : err->code == ERROR_TOO_LARGE ? "picture_too_large"
                                                                : "connection_lost");

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "config/client.h"
 #include "config/home.h"
+#include "config/url.h"
 #include "session.h"
 
 enum { IDLE_MAX = 8 };
@@ -19,7 +20,7 @@ struct mcp_node {
     void *send_context;
 
     pthread_mutex_t mutex; /* guards what follows, and `client` of each stop; never held over a request */
-    char *url, *token;     /* of the pairing that the connections below belong to. Owned */
+    char *url, *token, *node_id; /* of the pairing that the connections below belong to. Owned */
     struct client *idle[IDLE_MAX];
     size_t idle_count;
     unsigned pairing; /* counts the pairings seen */
@@ -59,6 +60,7 @@ void mcp_node_free(struct mcp_node *node)
     pthread_mutex_destroy(&node->mutex);
     free(node->url);
     free(node->token);
+    free(node->node_id);
     free(node->lease);
     free(node->ended);
     free(node);
@@ -77,9 +79,9 @@ static bool are_same(const char *a, const char *b)
 
 /* Takes over what is paired now; another node or token than before begins afresh. Called with the mutex held.
  */
-static void adopt_pairing(struct mcp_node *node, const char *url, const char *token)
+static void adopt_pairing(struct mcp_node *node, const struct client_node *paired)
 {
-    if (are_same(node->url, url) && are_same(node->token, token))
+    if (are_same(node->url, paired->url) && are_same(node->token, paired->token))
         return;
     drop_idle(node);
     forget_lease(node);
@@ -87,8 +89,10 @@ static void adopt_pairing(struct mcp_node *node, const char *url, const char *to
     free(TAKE(node->ended));
     free(node->url);
     free(node->token);
-    node->url = text_copy(url);
-    node->token = text_copy(token);
+    free(node->node_id);
+    node->url = text_copy(paired->url);
+    node->token = text_copy(paired->token);
+    node->node_id = text_copy(paired->node_id);
 }
 
 /* A connection for one request, known to `stop` from now on. *Owned*; NULL with the fault. */
@@ -96,18 +100,21 @@ static struct client *take_client(struct mcp_node *node, struct mcp_stop *stop, 
 {
     struct error err = ERROR_INIT;
     CLEANUP_FREE char *home = config_home();
-    CLEANUP_CLIENT_CONFIG struct client_config *paired = client_config_load(home, &err);
+    CLEANUP_FREE char *url = node->url_option ? url_read(node->url_option, &err) : NULL;
+    CLEANUP_CLIENT_CONFIG struct client_config *client = client_config_load(home, &err);
+    const struct client_node *paired = client ? client_config_find(client, url, &err) : NULL;
     if (!paired) {
         mcp_fault_set(fault, err.code == ERROR_NOT_FOUND ? "not_paired" : "client_config");
         return NULL;
     }
     LOCK_SCOPE(&node->mutex);
-    adopt_pairing(node, node->url_option ? node->url_option : paired->url, paired->token);
-    struct client *client =
+    adopt_pairing(node, paired);
+    struct client *taken =
         node->idle_count > 0 ? node->idle[--node->idle_count] : client_new(node->url, node->token);
-    stop->client = client;
+    client_pin(taken, node->node_id);
+    stop->client = taken;
     stop->pairing = node->pairing;
-    return client;
+    return taken;
 }
 
 /* Keeps the connection for the next request, unless it is of an earlier pairing. */

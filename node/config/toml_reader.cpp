@@ -82,7 +82,9 @@ char *copy_without_nul(std::string_view text, toml_place place)
     return copy(text);
 }
 
-void fill(toml_entry &entry, const toml::key &key, const toml::node &node)
+void convert(const toml::table &table, toml_document &document, int depth);
+
+void fill(toml_entry &entry, const toml::key &key, const toml::node &node, int depth)
 {
     entry.type = type_of(node);
     entry.key_place = place_of(key.source());
@@ -94,16 +96,22 @@ void fill(toml_entry &entry, const toml::key &key, const toml::node &node)
         entry.integer = integer->get();
     else if (const auto *boolean = node.as_boolean())
         entry.boolean = boolean->get();
+    else if (const auto *table = node.as_table(); table != nullptr && depth < TOML_DEPTH) {
+        entry.table = static_cast<toml_document *>(std::calloc(1, sizeof(toml_document)));
+        if (entry.table == nullptr)
+            throw std::bad_alloc();
+        convert(*table, *entry.table, depth + 1);
+    }
 }
 
 /* Fills the document in place, so that what was made before an exception is freed with it. */
-void convert(const toml::table &table, toml_document &document)
+void convert(const toml::table &table, toml_document &document, int depth)
 {
     document.entries = static_cast<toml_entry *>(std::calloc(table.size() + 1, sizeof(toml_entry)));
     if (!document.entries)
         throw std::bad_alloc();
     for (auto &&[key, node] : table)
-        fill(document.entries[document.count++], key, node);
+        fill(document.entries[document.count++], key, node, depth);
     /* toml++ sorts by name; the first fault that a person sees should be the first in the file. */
     std::sort(document.entries, document.entries + document.count,
               [](const toml_entry &a, const toml_entry &b) { return before(a.key_place, b.key_place); });
@@ -138,7 +146,7 @@ toml_document *toml_parse(const char *text, size_t size, const char *name, error
     try {
         if (!document)
             throw std::bad_alloc();
-        convert(toml::parse(std::string_view(text, size)), *document);
+        convert(toml::parse(std::string_view(text, size)), *document, 1);
         return document;
     } catch (const toml::parse_error &fault) {
         refuse(err, name, place_of(fault.source()), in_plain_words(fault.description()));
@@ -181,6 +189,7 @@ void toml_free(toml_document *document)
     for (std::size_t i = 0; document->entries && i < document->count; i++) {
         std::free(document->entries[i].key);
         std::free(document->entries[i].string);
+        toml_free(document->entries[i].table);
     }
     std::free(document->entries);
     std::free(document);

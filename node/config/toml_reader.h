@@ -1,8 +1,8 @@
 /*
  * TOML 1.0 through toml++, behind one function: exceptions and C++ types stay inside toml_reader.cpp.
  *
- * The files of this project are flat, so a table or an array inside one is reported as an entry of that type
- * without its content; the caller refuses it by name and place.
+ * A table is an entry with entries of its own, down to TOML_DEPTH levels; what lies deeper, and an array, is
+ * reported as an entry of its type without its content; the caller refuses it by name and place.
  */
 #ifndef BERTHOS_CONFIG_TOML_READER_H
 #define BERTHOS_CONFIG_TOML_READER_H
@@ -13,6 +13,10 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+
+#define TOML_DEPTH 3
+
+struct toml_document;
 
 enum toml_type {
     TOML_TYPE_STRING,
@@ -30,15 +34,16 @@ struct toml_place {
 };
 
 struct toml_entry {
-    char *key;    /* never NULL, without NUL inside. Owned */
-    char *string; /* of a TOML_TYPE_STRING, without NUL inside; else NULL. Owned */
+    char *key;                   /* never NULL, without NUL inside. Owned */
+    char *string;                /* of a TOML_TYPE_STRING, without NUL inside; else NULL. Owned */
+    struct toml_document *table; /* of a TOML_TYPE_TABLE; else, and when it lies too deep, NULL. Owned */
     int64_t integer;
     bool boolean;
     enum toml_type type;
     struct toml_place key_place, value_place;
 };
 
-/* The top level of a document, in the order of the text. */
+/* A document, or a table in it, in the order of the text. */
 struct toml_document {
     struct toml_entry *entries; /* owned */
     size_t count;

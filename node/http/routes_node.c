@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/text.h"
+#include "config/identity.h"
 #include "http/http_context.h"
 #include "protocol/report.h"
 
@@ -89,10 +91,31 @@ static int post_unpark(struct exchange *exchange, struct error *err)
     return answer_empty(exchange, MHD_HTTP_NO_CONTENT);
 }
 
+/* Who the node is; with a nonce, the proof of it: a client asks before it sends its token. */
+static int get_key(struct exchange *exchange, struct error *err)
+{
+    static const char *const arguments[] = {"nonce", NULL};
+    const char *nonce = exchange_argument(exchange, "nonce");
+    CLEANUP_FREE char *public_key = NULL;
+    CLEANUP_FREE char *signature = NULL;
+    char node_id[DIGEST_HEX_SIZE] = "";
+    if (exchange_arguments(exchange, arguments, err) < 0)
+        return -1;
+    if (nonce && !text_is_hex(nonce, IDENTITY_NONCE_SIZE - 1))
+        return error_set(err, ERROR_BAD_REQUEST, "\"nonce\" must be 64 hex digits");
+    if (identity_prove(http_context(exchange)->config->home, nonce, &public_key, &signature, err) < 0)
+        return -1;
+    identity_of(public_key, node_id);
+    return answer_json(
+        exchange, MHD_HTTP_OK,
+        json_pack("{s:s, s:s, s:s*}", "nodeId", node_id, "public_key", public_key, "signature", signature));
+}
+
 const struct route routes_node[] = {
     {"GET", "/health", AUTH_NONE, get_health},
     {"GET", "/v1/eligibility", AUTH_NONE, get_eligibility},
     {"GET", "/v1/node", AUTH_NONE, get_node},
+    {"GET", "/v1/key", AUTH_NONE, get_key},
     {"POST", "/v1/park", AUTH_OPERATOR, post_park},
     {"POST", "/v1/unpark", AUTH_OPERATOR, post_unpark},
     {0},

@@ -6,6 +6,7 @@ live.mcp does the same tools against a real one.
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -714,6 +715,10 @@ class Leases(ProtocolTest):
         env = self.node.home(url="http://127.0.0.1:9")
         self.assertIn("berth node up", self.mcp("2025-11-25", env=env).error("berth_screenshot"))
         server = self.mcp("2025-11-25", "--url", self.node.url, env=env)
+        self.assertIn("berth pair", server.error("berth_screenshot"))  # a token is for the URL that gave it
+        with open(os.path.join(env["BERTHOS_HOME"], "client.toml"), "a") as file, \
+                open(os.path.join(self.env["BERTHOS_HOME"], "client.toml")) as own:
+            file.write('[nodes."%s"]\n%s' % (self.node.url, re.search("(?m)^token.*$", own.read()).group()))
         self.assertNotIn("isError", server.call("berth_screenshot"))
 
     def test_wrong_token(self):

@@ -1,14 +1,18 @@
 """Pairing: the code, its one use, its guessing, and the tokens that come of it."""
 
+import base64
 import datetime
 import glob
 import hashlib
+import http.server
 import json
 import os
 import re
 import subprocess
 import tempfile
+import threading
 import time
+import tomllib
 import unittest.mock
 
 import berthos_live as live
@@ -282,7 +286,8 @@ class Strangers(live.LeaseTest):
     """What another user of the host gets without a token from every route, the view's too: nothing that is one."""
 
     # Reviewed one by one: another that needs no token belongs here once it is seen that it gives none.
-    OPEN = {"node/http": {"GET /health", "GET /v1/eligibility", "GET /v1/node", "GET /v1/pairing", "POST /v1/pair"},
+    OPEN = {"node/http": {"GET /health", "GET /v1/eligibility", "GET /v1/node", "GET /v1/key", "GET /v1/pairing",
+                          "POST /v1/pair"},
             "node/view": {"GET /", "GET /vnc.html", "GET /assets/"}}
 
     def setUp(self):
@@ -366,6 +371,146 @@ class Restart(live.LiveTest):
         self.assertIn("pairing   by an operator", self.node.log())
         # a code is of one run
         self.assertNotEqual(self.node.api.get("/v1/pairing").json()["code"], code)
+
+
+class Listener:
+    """Somebody else on a port: keeps what is sent to it, and answers each request with a document."""
+
+    def __init__(self, port=0, answer=lambda path: {}):
+        self.received = b""
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def answer(self):
+                outer.received += ("%s\n%s" % (self.requestline, self.headers)).encode()
+                outer.received += self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                body = json.dumps(answer(self.path)).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_GET = do_POST = do_DELETE = answer
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.port = self.server.server_address[1]
+        self.thread = threading.Thread(target=self.server.serve_forever)
+        self.thread.start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.thread.join()
+        self.server.server_close()
+
+
+class Clients(live.LiveTest):
+    """A token goes to the node that gave it, and nowhere else."""
+
+    def token(self):
+        with open(self.node.path("client.toml"), "rb") as file:
+            return tomllib.load(file)["token"]
+
+    def setUp(self):
+        self.url = "http://127.0.0.1:%d" % self.node.port
+        paired = self.node.berth("pair", "--url", self.url)
+        self.assertEqual(paired.returncode, 0, paired.stderr)
+
+    def test_the_key(self):
+        plain = self.api.get("/v1/key", token=None).json()
+        self.assertEqual(sorted(plain), ["nodeId", "public_key"])
+        self.assertEqual(plain["nodeId"], hashlib.sha256(base64.b64decode(plain["public_key"])).hexdigest())
+        self.assertEqual(plain["nodeId"], self.api.get("/v1/eligibility").json()["nodeId"])
+        proof = self.api.get("/v1/key?nonce=" + "0" * 64, token=None).json()
+        self.assertEqual(sorted(proof), ["nodeId", "public_key", "signature"])
+        self.assertNotEqual(proof["signature"],
+                            self.api.get("/v1/key?nonce=" + "1" * 64, token=None).json()["signature"])
+        for query in ("nonce=", "nonce=0", "nonce=" + "g" * 64, "nonce=" + "0" * 65, "n=1"):
+            self.assert_error(self.api.get("/v1/key?" + query, token=None), 400)
+        with open(self.node.path("client.toml"), "rb") as file:
+            kept = tomllib.load(file)
+        self.assertEqual((kept["node_id"], kept["public_key"]), (plain["nodeId"], plain["public_key"]))
+
+    def test_another_url(self):
+        """--url of a node that is not paired: the token of another one is not sent there."""
+        with Listener() as other:
+            for command in (("status",), ("up",), ("leases",), ("end", "l_" + "0" * 32), ("park",), ("pairings",)):
+                run = self.node.berth(*command, "--url", "http://127.0.0.1:%d" % other.port)
+                self.assertEqual(run.returncode, 1, (command, run.stdout))
+                if command != ("status",):
+                    self.assertIn("berth pair --url http://127.0.0.1:%d" % other.port, run.stderr)
+            mcp = self.node.berth("mcp", "--url", "http://127.0.0.1:%d" % other.port, stdin=json.dumps(
+                {"jsonrpc": "2.0", "id": 1, "method": "tools/call",
+                 "params": {"name": "berth_status", "arguments": {},
+                            "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                                      "io.modelcontextprotocol/clientCapabilities": {}}}}) + "\n")
+            self.assertIn("not_paired", mcp.stdout)
+            self.assertNotIn(self.token().encode(), other.received)
+            self.assertNotIn(b"Authorization", other.received)
+
+    def test_somebody_else_on_the_port(self):
+        """Who takes the node's port while it is away gets no token: he cannot prove the key."""
+        def lie(path):
+            return dict(key, signature=base64.b64encode(bytes(64)).decode()) if path.startswith("/v1/key") else {}
+
+        node = live.Node()
+        self.addCleanup(node.clean_up)
+        node.start()
+        try:
+            url = "http://127.0.0.1:%d" % node.port
+            self.assertEqual(node.berth("pair", "--url", url).returncode, 0)
+            key = node.api.get("/v1/key", token=None).json()
+        finally:
+            node.stop()
+        with open(node.path("client.toml"), "rb") as file:
+            token = tomllib.load(file)["token"]
+        mine = subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519"], capture_output=True, check=True).stdout
+        public = subprocess.run(["openssl", "pkey", "-pubout", "-outform", "DER"], input=mine, capture_output=True,
+                                check=True).stdout
+
+        def pretend(path):
+            """A key of its own with a good signature."""
+            nonce = path.rpartition("=")[2]
+            with tempfile.NamedTemporaryFile() as file, tempfile.NamedTemporaryFile() as message:
+                file.write(mine)
+                file.flush()
+                message.write(("berthos key proof v1\n%s\n" % nonce).encode())
+                message.flush()
+                signed = subprocess.run(["openssl", "pkeyutl", "-sign", "-rawin", "-inkey", file.name, "-in",
+                                         message.name], capture_output=True, check=True).stdout
+            return {"nodeId": key["nodeId"], "public_key": base64.b64encode(public).decode(),
+                    "signature": base64.b64encode(signed).decode()}
+
+        for answer in (lie, pretend, lambda path: {}):
+            with Listener(node.port, answer) as other:
+                run = node.berth("leases")
+                self.assertEqual(run.returncode, 1, run.stdout)
+                self.assertNotIn(token.encode(), other.received)
+                self.assertIn(b"/v1/key?nonce=", other.received)
+
+    def test_several(self):
+        """Each node has its own token; the one that was paired last is in use."""
+        node = live.Node()
+        self.addCleanup(node.clean_up)
+        node.start()
+        try:
+            other = "http://127.0.0.1:%d" % node.port
+            self.assertEqual(self.node.berth("pair", "--url", other, "--code",
+                                             node.api.get("/v1/pairing", token=None).json()["code"]).returncode, 0)
+            self.assertIn(other, self.node.berth("status").stdout)
+            for url in (self.url, other):
+                run = self.node.berth("leases", "--url", url)
+                self.assertEqual(run.returncode, 0, run.stderr)
+        finally:
+            node.stop()
 
 
 if __name__ == "__main__":

@@ -130,6 +130,39 @@ static void test_race(void **state)
     }
 }
 
+#define NONCE  "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define NONCE2 "1123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void test_proof(void **state)
+{
+    struct home *home = *state;
+    struct identity identity;
+    struct error err = ERROR_INIT;
+    CLEANUP_FREE char *key = NULL;
+    CLEANUP_FREE char *signature = NULL;
+    CLEANUP_FREE char *again = NULL;
+    CLEANUP_FREE char *none = NULL;
+    char node_id[DIGEST_HEX_SIZE];
+    assert_int_equal(identity_load(home->path, &identity, &err), 0);
+    assert_int_equal(identity_prove(home->path, NONCE, &key, &signature, &err), 0);
+    assert_int_equal(identity_prove(home->path, NULL, &again, &none, &err), 0);
+    assert_null(none);
+    assert_string_equal(key, again);
+    assert_true(identity_of(key, node_id));
+    assert_string_equal(node_id, identity.node_id);
+    assert_int_equal(identity_check(identity.node_id, NONCE, key, signature, &err), 0);
+    assert_int_equal(identity_check(identity.node_id, NONCE2, key, signature, &err),
+                     -1); /* of another question */
+    assert_int_equal(err.code, ERROR_FORBIDDEN);
+    assert_int_equal(identity_check(NONCE, NONCE, key, signature, &err), -1); /* of another node */
+    assert_int_equal(identity_check(identity.node_id, NONCE, key, "AAAA", &err), -1);
+    assert_int_equal(identity_check(identity.node_id, NONCE, key, "", &err), -1);
+    assert_int_equal(identity_check(identity.node_id, NONCE, "AAAA", signature, &err), -1);
+    assert_false(identity_of("not base64!", node_id));
+    signature[0] = signature[0] == 'A' ? 'B' : 'A';
+    assert_int_equal(identity_check(identity.node_id, NONCE, key, signature, &err), -1);
+}
+
 int main(void)
 {
 #define WITH_HOME(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -138,6 +171,7 @@ int main(void)
         WITH_HOME(test_known_key),
         WITH_HOME(test_refused),
         WITH_HOME(test_race),
+        cmocka_unit_test_setup_teardown(test_proof, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,26 @@
 /* berth view: a link that opens the guest in a browser. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/document.h"
+#include "base/file.h"
+#include "base/random.h"
 #include "base/text.h"
 #include "command.h"
+#include "config/home.h"
 #include "config/url.h"
 
-enum { OPENER_MS = 3000, OPENER_LOOK_MS = 20 };
+/* PAGE_S: as long as a ticket is good. */
+enum { OPENER_MS = 3000, OPENER_LOOK_MS = 20, PAGE_S = 60 };
 
 struct view_arguments {
     struct usage_common common;
@@ -56,14 +64,22 @@ static char *make_link(const json_t *view, const char *token, struct error *err)
     return text_format("%s/?token=%s", checked, token ? token : ticket);
 }
 
-/* The opener's side of the fork: tells through the pipe when it cannot be run, and by closing it that it is.
- */
-static void become_opener(const char *link, int report)
+/* --- --open ---------------------------------------------------------------------------------------- */
+
+/* Leaves the terminal and every connection: what goes on outlives the command. */
+static void leave_command(void)
 {
     int null = open("/dev/null", O_RDWR);
     for (int fd = 0; null >= 0 && fd < 3; fd++)
         dup2(null, fd);
-    setsid(); /* a browser outlives this terminal's line */
+    setsid();
+}
+
+/* The opener's side of the fork: tells through the pipe when it cannot be run, and by closing it that it is.
+ */
+static void become_opener(const char *link, int report)
+{
+    leave_command(); /* a browser outlives this terminal's line */
     execlp("xdg-open", "xdg-open", link, (char *)NULL);
     int why = errno;
     if (write(report, &why, sizeof why) < 0)
@@ -97,6 +113,67 @@ static int open_link(const char *link, struct error *err)
     return 0; /* it is the browser itself by now */
 }
 
+/*
+ * A page that leads on to the link, for this user's eyes alone. The argument list of a browser can be read by
+ * every user of the host, so it gets the name of this file. *Owned*: the path.
+ */
+static char *write_page(const char *home, const char *link, struct error *err)
+{
+    char name[17];
+    random_hex(name, sizeof name / 2);
+    CLEANUP_FREE char *path = text_format("%s/view-%s.html", home, name);
+    CLEANUP_FREE char *page = text_format("<!doctype html><meta charset=\"utf-8\"><title>Berthos</title>"
+                                          "<meta name=\"referrer\" content=\"no-referrer\">"
+                                          "<meta http-equiv=\"refresh\" content=\"0; url=%s\">"
+                                          "<a href=\"%s\">To the guest</a>\n",
+                                          link, link);
+    int written = file_write_atomic(path, 0600, page, strlen(page), err);
+    explicit_bzero(page, strlen(page));
+    return written == 0 ? TAKE(path) : NULL;
+}
+
+/* Pages that an earlier run could not remove: their tickets are no good any more. */
+static void sweep_pages(const char *home)
+{
+    CLEANUP_FOLDER DIR *folder = opendir(home);
+    struct dirent *entry;
+    while (folder && (entry = readdir(folder))) {
+        struct stat info;
+        bool page = text_starts(entry->d_name, "view-") && strstr(entry->d_name, ".html");
+        if (page && fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            clock_realtime_ms() / 1000 - info.st_mtime > PAGE_S)
+            unlinkat(dirfd(folder), entry->d_name, 0);
+    }
+}
+
+/* The page goes when its ticket does, and nobody waits for that. */
+static void remove_later(const char *path)
+{
+    if (fork() != 0)
+        return;
+    leave_command();
+    close_range(3, ~0U, 0);
+    sleep(PAGE_S);
+    unlink(path);
+    _exit(0);
+}
+
+static int open_page(const char *link, struct error *err)
+{
+    CLEANUP_FREE char *home = config_home();
+    sweep_pages(home);
+    CLEANUP_FREE char *path = write_page(home, link, err);
+    if (!path)
+        return -1;
+    CLEANUP_FREE char *page = text_format("file://%s", path);
+    int opened = open_link(page, err);
+    if (opened == 0)
+        remove_later(path);
+    else
+        unlink(path);
+    return opened;
+}
+
 static int run_view(struct session *session, const void *arguments, struct error *err)
 {
     const struct view_arguments *given = arguments;
@@ -111,7 +188,7 @@ static int run_view(struct session *session, const void *arguments, struct error
     if (!link)
         return -1;
     if (given->open) {
-        if (open_link(link, err) == 0)
+        if (open_page(link, err) == 0)
             return EXIT_DONE;
         terminal_fail(err);
         terminal_say("open this link yourself, within a minute:");

@@ -41,6 +41,7 @@ struct view *view_open(const struct view_options *options, struct error *err)
         .bind = "127.0.0.1",
         .tables = tables,
         .large = "/action",
+        .landing = "/",
         .context = view,
         .connections_max = CONNECTIONS_MAX,
         .strangers_max = STRANGERS_MAX,

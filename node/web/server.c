@@ -154,6 +154,23 @@ static int check_form(struct pending *pending, const char *method, const char *v
     return pending->closes ? -1 : 0;
 }
 
+/*
+ * What the browser says of the page that the request comes from. A file of the user's leads to the view
+ * (berth view --open): going there, in a window of its own, is open to every page, for what is there can do
+ * nothing without a ticket.
+ */
+static const char *fetch_site(const struct pending *pending)
+{
+    const struct exchange *exchange = &pending->exchange;
+    const char *mode = exchange_header(exchange, "Sec-Fetch-Mode");
+    const char *destination = exchange_header(exchange, "Sec-Fetch-Dest");
+    const char *landing = pending->server->options.landing;
+    bool lands = landing && strcmp(exchange->path, landing) == 0 &&
+                 strcmp(exchange->method, MHD_HTTP_METHOD_GET) == 0 && mode &&
+                 strcmp(mode, "navigate") == 0 && destination && strcmp(destination, "document") == 0;
+    return lands ? NULL : exchange_header(exchange, "Sec-Fetch-Site");
+}
+
 static void begin_request(struct pending *pending, const char *method, const char *path, const char *version)
 {
     struct web_server *server = pending->server;
@@ -169,8 +186,8 @@ static void begin_request(struct pending *pending, const char *method, const cha
     if (check_form(pending, method, version) < 0 ||
         check_one_host(exchange->connection, &pending->refused) < 0 ||
         guard_check(exchange_header(exchange, MHD_HTTP_HEADER_HOST),
-                    exchange_header(exchange, MHD_HTTP_HEADER_ORIGIN),
-                    exchange_header(exchange, "Sec-Fetch-Site"), &pending->refused) < 0)
+                    exchange_header(exchange, MHD_HTTP_HEADER_ORIGIN), fetch_site(pending),
+                    &pending->refused) < 0)
         return;
     find_route(pending, method, path);
     if (pending->route && pending->route->auth != AUTH_NONE) {

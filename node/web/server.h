@@ -21,9 +21,11 @@ struct web_options {
     const char *bind; /* loopback address; borrowed for the start alone */
     uint16_t port;    /* 0: the kernel chooses */
     const struct route *const
-        *tables;              /* each ended by a route without a method; the list by NULL. Borrowed */
-    const char *large;        /* path of the route whose bodies may be WEB_BODY_LARGE_MAX; static */
-    void *context;            /* of every exchange; borrowed */
+        *tables;       /* each ended by a route without a method; the list by NULL. Borrowed */
+    const char *large; /* path of the route whose bodies may be WEB_BODY_LARGE_MAX; static */
+    const char
+        *landing;  /* path of a page without authority that a page elsewhere may lead to; NULL. Static */
+    void *context; /* of every exchange; borrowed */
     unsigned connections_max; /* at once; more are closed unanswered */
     unsigned strangers_max;   /* of these, for all who are no operators; see web/connections.h */
     unsigned stranger_max;    /* for one of them; more are refused with ERROR_TOO_MANY */

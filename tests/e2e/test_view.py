@@ -69,6 +69,16 @@ class Seeing:
         other = self.open(link, wait="used")
         self.assertIn("This link was used or is too old", other.words())
 
+    def test_a_file_that_leads_here(self):
+        """As berth view --open hands it to a browser: the ticket stands in no argument list."""
+        path = self.node.path("leads.html")
+        with open(path, "w") as file:
+            file.write('<!doctype html><meta http-equiv="refresh" content="0; url=%s">' % self.link())
+        page = self.open("file://" + path, wait=None)
+        page.waitForURL(self.lease["viewer_url"] + "**")
+        self.wait_state(page, "connected")
+        self.assertEqual(page.evaluate("location.href"), self.lease["viewer_url"])
+
     def test_a_pairing_token_as_it_always_was(self):
         page = self.open("%s?token=%s" % (self.lease["viewer_url"], self.api.token))
         self.assertNotIn(self.api.token, page.evaluate("location.href + JSON.stringify({...sessionStorage})"))

@@ -280,6 +280,14 @@ class Access(ViewTest):
             with self.assertRaises(Refused) as refused:
                 WebSocket(self.port, "/websockify?token=" + self.api.token, headers=headers)
             self.assertEqual(refused.exception.status, 403)
+        # a link may lead to the page, which has no authority of its own; into a frame, or anywhere else, it may not
+        link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+        self.assertEqual(self.view.get("/?token=" + self.api.token, headers=link, token=None).status, 200)
+        for headers, method, path in ((dict(link, **{"Sec-Fetch-Dest": "iframe"}), "GET", "/"),
+                                      (dict(link, **{"Sec-Fetch-Mode": "no-cors"}), "GET", "/"),
+                                      (dict(link, Origin="null"), "GET", "/"), (link, "POST", "/session"),
+                                      (link, "GET", "/screenshot?token=" + self.api.token)):
+            self.assert_error(self.view.request(method, path, headers=headers), 403, "forbidden")
         mine = WebSocket(self.port, "/websockify?token=" + self.api.token, headers={"Origin": "http://" + me})
         mine.cut()
 
@@ -707,11 +715,21 @@ class Command(live.LeaseTest):
             file.write('#!/bin/sh\nprintf %%s "$1" > %s.new && mv %s.new %s\n' % (seen, seen, seen))
         os.chmod(opener, 0o755)
         path = folder + ":" + os.environ["PATH"]
+        old = self.node.path("view-%s.html" % ("0" * 16))
+        open(old, "w").close()
+        os.utime(old, (1, 1))
         done = self.berth("--open", PATH=path)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         live.wait_for("the link is opened", lambda: os.path.exists(seen))
+        self.assertFalse(os.path.exists(old))  # what an earlier run left
         with open(seen) as file:
-            self.assertRegex(file.read(), r"^http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{64}$")
+            argument = file.read()
+        # the argument list of a browser is open to every user of the host: no ticket in it
+        self.assertRegex(argument, r"^file://%s/view-[0-9a-f]{16}\.html$" % re.escape(self.node.home))
+        page = argument[len("file://"):]
+        self.assertEqual(os.stat(page).st_mode & 0o7777, 0o600)
+        with open(page) as file:
+            self.assertRegex(file.read(), r'content="0; url=http://127\.0\.0\.1:\d+/\?token=[0-9a-f]{64}"')
         with open(opener, "w") as file:
             file.write("#!/bin/sh\nexit 3\n")
         done = self.berth("--open", PATH=path)

@@ -68,8 +68,13 @@ int turn_await(struct turn *turn, uint64_t ping, struct error *err)
 int turn_take(struct turn *turn, struct error *err)
 {
     struct turn **end = &turn->input->turns;
-    while (*end)
-        end = &(*end)->next;
+    unsigned before = 0;
+    for (; *end; end = &(*end)->next)
+        before++;
+    if (before > TURN_WAITERS_MAX)
+        return error_set(err, ERROR_TOO_MANY,
+                         "%d callers wait for their turn on this guest already; wait for an answer first",
+                         TURN_WAITERS_MAX);
     *end = turn;
     while (turn->input->turns != turn) {
         if (clock_left_ms(turn->deadline_ms) == 0)
@@ -85,8 +90,9 @@ int turn_take(struct turn *turn, struct error *err)
 void turn_leave(struct turn *turn)
 {
     struct turn **link = &turn->input->turns;
-    while (*link != turn)
+    while (*link && *link != turn)
         link = &(*link)->next;
-    *link = turn->next;
+    if (*link)
+        *link = turn->next;
     pthread_cond_broadcast(&turn->session->changed);
 }

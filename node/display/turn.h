@@ -48,7 +48,13 @@ struct turn {
     struct turn_question question;
 };
 
-/* Waits for one's turn. -1 also when it has come and is of no use any more; turn_leave() in any case. */
+/* How many wait for their turn, beside the one who performs; each holds a thread of the server. */
+#define TURN_WAITERS_MAX 8
+
+/*
+ * Waits for one's turn. -1 also when it has come and is of no use any more, and at once with ERROR_TOO_MANY
+ * when TURN_WAITERS_MAX wait already; turn_leave() in any case.
+ */
 int turn_take(struct turn *turn, struct error *err);
 void turn_leave(struct turn *turn);
 

@@ -35,8 +35,11 @@ struct eligibility {
     pthread_mutex_t mutex; /* guards all below; never held over a probe */
     pthread_cond_t done;
     bool running;
-    struct look *last;  /* NULL before the first */
-    bool last_ok;       /* of the last look, full or short */
+    struct look *last; /* NULL before the first */
+    bool last_ok;      /* of the last look, full or short */
+    bool opening;      /* somebody makes the open report anew */
+    int64_t open_ms;   /* when it was begun; 0 before the first */
+    struct eligibility_answer open;
     int64_t renewed_ms; /* no report that was begun before is shared: a short look has seen it to be wrong */
 };
 
@@ -70,6 +73,7 @@ static void look_release(struct look *look)
 void eligibility_free(struct eligibility *eligibility)
 {
     look_release(eligibility->last);
+    json_decref(eligibility->open.document);
     pthread_cond_destroy(&eligibility->done);
     pthread_mutex_destroy(&eligibility->mutex);
     free(eligibility->run_dir);
@@ -182,6 +186,50 @@ static bool look_again(const struct eligibility *eligibility, const struct look 
         return false;
     judge_facts(eligibility, &facts, answer);
     return true;
+}
+
+/* The last full look where it is young enough for the open report, with a reference for the caller. */
+static struct look *take_young(struct eligibility *eligibility, int64_t now_ms)
+{
+    LOCK_SCOPE(&eligibility->mutex);
+    struct look *last = eligibility->last;
+    if (!last || !last->settled || last->begun_ms < now_ms - ELIGIBILITY_WHOLE_MS)
+        return NULL;
+    last->references++;
+    return last;
+}
+
+static void make_open(struct eligibility *eligibility, struct eligibility_answer *answer)
+{
+    struct look *look = take_young(eligibility, clock_monotonic_ms());
+    bool answered = look && look_again(eligibility, look, answer);
+    pthread_mutex_lock(&eligibility->mutex);
+    look_release(look);
+    pthread_mutex_unlock(&eligibility->mutex);
+    if (!answered)
+        eligibility_ask(eligibility, ELIGIBILITY_SHARED_MS, answer);
+}
+
+void eligibility_ask_open(struct eligibility *eligibility, struct eligibility_answer *answer)
+{
+    LOCK_SCOPE(&eligibility->mutex);
+    while (eligibility->opening)
+        sync_cond_wait(&eligibility->done, &eligibility->mutex, CLOCK_NEVER);
+    int64_t now_ms = clock_monotonic_ms();
+    if (!eligibility->open_ms || eligibility->open_ms < now_ms - ELIGIBILITY_OPEN_MS) {
+        struct eligibility_answer fresh;
+        eligibility->opening = true;
+        pthread_mutex_unlock(&eligibility->mutex);
+        make_open(eligibility, &fresh);
+        pthread_mutex_lock(&eligibility->mutex);
+        json_decref(eligibility->open.document);
+        eligibility->open = fresh;
+        eligibility->open_ms = now_ms;
+        eligibility->opening = false;
+        pthread_cond_broadcast(&eligibility->done);
+    }
+    *answer = eligibility->open;
+    json_incref(answer->document);
 }
 
 int eligibility_check(struct eligibility *eligibility, struct error *err)

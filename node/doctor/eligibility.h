@@ -45,6 +45,15 @@ int eligibility_check(struct eligibility *eligibility, struct error *err);
 /* How old a report may be that callers share. */
 #define ELIGIBILITY_SHARED_MS 2000
 
+/*
+ * For whoever may ask as often as he likes: a report that is at most ELIGIBILITY_OPEN_MS old. What takes
+ * long, above all the canary of public intent, is looked at again once in ELIGIBILITY_WHOLE_MS at most.
+ */
+void eligibility_ask_open(struct eligibility *eligibility, struct eligibility_answer *answer);
+
+#define ELIGIBILITY_OPEN_MS  10000
+#define ELIGIBILITY_WHOLE_MS 60000
+
 /* What the last look said, without another. */
 bool eligibility_last(struct eligibility *eligibility);
 

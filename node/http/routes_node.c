@@ -20,7 +20,10 @@ static int get_eligibility(struct exchange *exchange, struct error *err)
 {
     (void)err;
     struct eligibility_answer answer;
-    eligibility_ask(http_context(exchange)->eligibility, ELIGIBILITY_SHARED_MS, &answer);
+    if (exchange->peer.kind == PEER_OPERATOR)
+        eligibility_ask(http_context(exchange)->eligibility, ELIGIBILITY_SHARED_MS, &answer);
+    else
+        eligibility_ask_open(http_context(exchange)->eligibility, &answer);
     return answer_json(exchange, MHD_HTTP_OK, answer.document);
 }
 

@@ -164,6 +164,27 @@ class Eligibility(unittest.TestCase):
         live.wait_for("another report", lambda: self.report()["attestedAt"] != first, live.SOON_SECONDS, 0.2)
         self.assertEqual(self.node.stop(), 0, self.node.log())
 
+    def test_what_strangers_read(self):
+        """Who may ask as often as he likes reads a report that is shared for ten seconds; an operator's is fresh."""
+        self.start()
+
+        def stranger():
+            with live.as_user(live.STRANGER):
+                return self.api.get("/v1/eligibility", token=None)
+
+        first = stranger()
+        report = first.json()
+        self.assertTrue(report["ok"], report)
+        begun = time.monotonic()
+        bodies = {stranger().body for _ in range(50)}
+        if time.monotonic() - begun < 5:
+            self.assertEqual(bodies, {first.body})
+        live.wait_for("an operator's later report", lambda: self.report()["attestedAt"] > report["attestedAt"],
+                      live.SOON_SECONDS, 0.2)
+        live.wait_for("the strangers' next report", lambda: stranger().json()["attestedAt"] > report["attestedAt"],
+                      live.SOON_SECONDS + 10, 0.5)
+        self.assertEqual(self.node.stop(), 0, self.node.log())
+
     def test_what_the_short_look_costs(self):
         """Printed; asserted is that it costs less than the report that it stands for."""
         self.start()

@@ -1,5 +1,6 @@
 """What is typed and clicked is exactly what arrives in the guest. CASES.md 1, 2, 6, 7, 8."""
 
+import socket
 import threading
 
 import berthos_live as live
@@ -206,6 +207,34 @@ class Pointer(live.LeaseTest):
         order = [event["device"] for event in events if event["type"] in (live.EV_KEY, live.EV_ABS)]
         self.assertEqual(order, sorted(order))  # all of the keyboard, then all of the tablet
         self.assertEqual(self.guest.text(), b"abcdefghijklmnopqrstuvwxyz")
+
+    def test_as_many_as_may_wait_for_their_turn(self):
+        """One performs and eight wait; more are told so at once, and those who wait get their turn."""
+        path = "/v1/leases/%s/actions" % self.lease["id"]
+        refused, statuses = threading.Event(), []
+        body = b'{"op": "wait", "duration_ms": 300000}'
+        performer = socket.create_connection(("127.0.0.1", self.api.port))
+        self.addCleanup(performer.close)
+        performer.sendall(b"POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s" %
+                          (path.encode(), self.api.token.encode(), len(body), body))
+
+        def call():
+            api = self.node.api.with_token(self.api.token)
+            answer = api.post(path, {"op": "wait", "duration_ms": 1})
+            statuses.append(answer.status)
+            if answer.status == 429:
+                self.assertEqual((answer.json()["code"], answer.json()["done"]), ("too_many", 0))
+                refused.set()
+
+        callers = [threading.Thread(target=call) for _ in range(9 + 1)]
+        for caller in callers:
+            caller.start()
+        self.assertTrue(refused.wait(60))  # whoever came too late is told so while the others wait
+        performer.close()
+        for caller in callers:
+            caller.join(60)
+        self.assertIn(statuses.count(429), (1, 2), statuses)  # the performer's own turn came first, or one of these
+        self.assertEqual(statuses.count(200), 10 - statuses.count(429), statuses)
 
     def test_a_batch_stops_at_the_first_failure(self):
         before = self.guest.pointer()

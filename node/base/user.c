@@ -2,8 +2,10 @@
 
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/text.h"
 
 enum { GROUPS_MAX = 1024 };
@@ -66,5 +68,29 @@ bool user_in_group(uid_t uid, const char *group)
     for (int i = 0; i < count; i++)
         if (gids[i] == entry.gr_gid)
             return true;
+    return false;
+}
+
+bool user_exists(uid_t uid)
+{
+    struct user user;
+    return find_user(uid, &user);
+}
+
+bool user_is_subordinate(const char *path, uid_t uid)
+{
+    enum { FILE_MAX = 4 << 20 };
+    CLEANUP_FREE char *text = NULL;
+    struct error ignored = ERROR_INIT;
+    size_t size;
+    if (file_read(path, FILE_MAX, &text, &size, &ignored) < 0)
+        return false;
+    char *rest = NULL;
+    for (const char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+        unsigned long first, count;
+        const char *range = strchr(line, ':');
+        if (range && sscanf(range, ":%lu:%lu", &first, &count) == 2 && uid >= first && uid - first < count)
+            return true;
+    }
     return false;
 }

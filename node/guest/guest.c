@@ -1,13 +1,18 @@
 #include "guest/guest.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <libvirt/virterror.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "guest/call.h"
 #include "guest/libvirt_error.h"
+#include "guest/spec.h"
 
 /* --- end ------------------------------------------------------------------------------------------- */
 
@@ -168,8 +173,40 @@ static bool name_uuid(const char *arguments, size_t size, const char *uuid)
     return false;
 }
 
+/* Whether the process is of a user that a guest's QEMU runs as: anybody may write what he likes into his own
+ * arguments. */
+static bool is_of_guests(const char *folder, const struct peer_policy *policy)
+{
+    enum { STATUS_MAX = 65536 };
+    struct error ignored = ERROR_INIT;
+    CLEANUP_FREE char *path = text_format("%s/status", folder);
+    CLEANUP_FREE char *status = NULL;
+    size_t size;
+    unsigned uid;
+    if (file_read(path, STATUS_MAX, &status, &size, &ignored) < 0)
+        return false;
+    const char *line = strstr(status, "\nUid:");
+    if (!line || sscanf(line, "\nUid: %u", &uid) != 1)
+        return false;
+    return uid == policy->own || peer_judge(policy, true, uid).kind == PEER_REFUSED;
+}
+
+/* Whether the process runs a QEMU, as far as we may see what it runs. */
+static bool runs_qemu(const char *folder)
+{
+    char program[PATH_MAX];
+    CLEANUP_FREE char *path = text_format("%s/exe", folder);
+    ssize_t length = readlink(path, program, sizeof program - 1);
+    if (length < 0)
+        return errno == EACCES || errno == EPERM;
+    program[length] = '\0';
+    const char *name = strrchr(program, '/');
+    return name && (text_starts(name, "/qemu-") || text_starts(name, "/kvm"));
+}
+
 pid_t guest_process(const char *uuid)
 {
+    const struct peer_policy policy = guest_peers("");
     CLEANUP_FOLDER DIR *proc = opendir("/proc");
     pid_t found = 0;
     struct dirent *entry;
@@ -180,8 +217,10 @@ pid_t guest_process(const char *uuid)
         size_t size;
         if (!text_to_integer(entry->d_name, 1, INT32_MAX, &pid))
             continue;
-        CLEANUP_FREE char *path = text_format("/proc/%s/cmdline", entry->d_name);
-        if (file_read(path, 1 << 17, &arguments, &size, &ignored) == 0 && name_uuid(arguments, size, uuid))
+        CLEANUP_FREE char *folder = text_format("/proc/%s", entry->d_name);
+        CLEANUP_FREE char *path = text_format("%s/cmdline", folder);
+        if (file_read(path, 1 << 17, &arguments, &size, &ignored) == 0 && name_uuid(arguments, size, uuid) &&
+            is_of_guests(folder, &policy) && runs_qemu(folder))
             found = (pid_t)pid;
     }
     return found;

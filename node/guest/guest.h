@@ -36,7 +36,10 @@ int guest_cpu_time(const struct guest *guest, int64_t timeout_ms, int64_t *cpu_u
  */
 int guest_open_display(const struct guest *guest, int64_t timeout_ms, struct error *err);
 
-/* The pid of the domain's QEMU, from libvirt's pid file folder or /proc; 0 when it cannot be told. */
+/*
+ * The pid of the domain's QEMU; 0 when it cannot be told. It is the process with this UUID in its arguments
+ * that is of a user whom a guest's QEMU runs as (guest_peers()) and, where we may see that, runs a QEMU.
+ */
 pid_t guest_process(const char *uuid);
 
 #endif

@@ -78,6 +78,20 @@ static bool opens_for_group(const char *device, gid_t gid)
     return info.st_gid == gid ? (info.st_mode & GROUP) == GROUP : (info.st_mode & OTHERS) == OTHERS;
 }
 
+/*
+ * A uid that nobody has: of the node's own place, else of the next one where that is free. A user with it, or
+ * with it among his subordinate ones, could reach a guest's disk and process.
+ */
+static bool find_uid(unsigned place, unsigned n, unsigned *uid)
+{
+    for (unsigned turn = 0; turn < GUEST_UID_NODES; turn++) {
+        *uid = GUEST_UID_FIRST + (place + turn) % GUEST_UID_NODES * GUEST_UID_BERTHS + n;
+        if (!user_exists(*uid) && !user_is_subordinate("/etc/subuid", *uid))
+            return true;
+    }
+    return false;
+}
+
 bool guest_label(const char *qemu_label, const char *node_id, int n, const char *kvm_device,
                  char label[GUEST_LABEL_SIZE])
 {
@@ -87,7 +101,9 @@ bool guest_label(const char *qemu_label, const char *node_id, int n, const char 
     if (geteuid() != 0 || n < 0 || n >= GUEST_UID_BERTHS || !read_label(qemu_label, &shared) ||
         sscanf(node_id, "%4x", &place) != 1 || (kvm_device && !opens_for_group(kvm_device, shared.gid)))
         return false;
-    unsigned uid = GUEST_UID_FIRST + place % GUEST_UID_NODES * GUEST_UID_BERTHS + (unsigned)n;
+    unsigned uid;
+    if (!find_uid(place, (unsigned)n, &uid))
+        return false;
     snprintf(label, GUEST_LABEL_SIZE, "+%u:+%u", uid, (unsigned)shared.gid);
     return true;
 }

@@ -69,16 +69,16 @@ void guest_uuid(const char *node_id, int n, char uuid[GUEST_UUID_SIZE]);
  * their QEMU, open each other's overlays and trace each other's processes; so each berth's QEMU gets a uid of
  * its own: the label is "+<own uid>:+<gid of qemu_label>", and true is returned. The uids lie outside of what
  * Debian hands out (Debian Policy 9.2.2: by default up to 65535) and below the subordinate uids of useradd
- * (from 100000), and no user has them. Two nodes of one host meet in one of 400 cases, and then share uids
- * berth by berth.
+ * (from 100000); one that a user has all the same, or among his subordinate ones, is skipped. Two nodes of
+ * one host meet in one of 400 cases, and then share uids berth by berth.
  *
  * qemu_label: of the system daemon ("+uid:+gid"), or NULL. kvm_device: "/dev/kvm", or NULL under emulation.
  *
  * Where that cannot be the label is a copy of qemu_label ("" for NULL) and false is returned: guests share a
  * uid. That is where the caller is not root and could not give the overlay away; where qemu_label is of
- * another form; where n is 64 or more; and where the device opens neither for everybody nor for the label's
- * group: a uid without a user has no further groups, so Debian's /dev/kvm (0660 root:kvm) stays closed for
- * it.
+ * another form; where n is 64 or more; where every uid is taken; and where the device opens neither for
+ * everybody nor for the label's group: a uid without a user has no further groups, so Debian's /dev/kvm (0660
+ * root:kvm) stays closed for it.
  */
 bool guest_label(const char *qemu_label, const char *node_id, int n, const char *kvm_device,
                  char label[GUEST_LABEL_SIZE]);

@@ -7,6 +7,7 @@
 #include "base/fault.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "guest/hypervisor.h"
 #include "image/overlay.h"
 
@@ -116,6 +117,18 @@ int64_t berth_occupied_ms(const struct berth *berth)
     return berth->record.occupied_ms + (clock_boottime_ms() - berth->since_boot_ms);
 }
 
+/* virtlogd keeps up to three more beside a log that it rotates: NAME.0 to NAME.2 (its max_backups). */
+static int remove_console(const struct berth *berth, struct error *err)
+{
+    enum { ROTATED_MAX = 16 };
+    for (int n = 0; n < ROTATED_MAX; n++) {
+        CLEANUP_FREE char *rotated = text_format("%s.%d", berth->console_log, n);
+        if (file_remove(rotated, err) < 0)
+            return -1;
+    }
+    return file_remove(berth->console_log, err);
+}
+
 int berth_take_down(struct berth *berth, struct error *err)
 {
     /* whatever there is of this UUID: the berth is ours alone, and its files go */
@@ -124,7 +137,7 @@ int berth_take_down(struct berth *berth, struct error *err)
         return -1;
     berth_note_run(berth, GUEST_ANY_RUN);
     fault_point("end.guest_gone");
-    if (overlay_remove(berth->overlay, err) < 0 || file_remove(berth->console_log, err) < 0)
+    if (overlay_remove(berth->overlay, err) < 0 || remove_console(berth, err) < 0)
         return error_recode(err, ERROR_ENDING);
     return 0;
 }

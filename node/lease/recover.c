@@ -58,7 +58,7 @@ static bool is_in_use(const struct leases *leases, const char *path)
     for (size_t i = 0; i < leases->count; i++) {
         const struct berth *berth = &leases->berths[i];
         if (berth->state == BERTH_LEASED &&
-            (strcmp(berth->overlay, path) == 0 || strcmp(berth->console_log, path) == 0))
+            (strcmp(berth->overlay, path) == 0 || text_starts(path, berth->console_log)))
             return true;
     }
     return false;

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pwd.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,6 +174,27 @@ static void a_group_counts_for_the_service(void **state)
     assert_false(user_in_group(NOBODY, "no-such-group"));
 }
 
+static void subordinate_uids(void **state)
+{
+    (void)state;
+    static const char lines[] = "# none\nalice:100000:65536\nbob:70000:64\n1000:200000:1\nbroken:x:y\n";
+    char path[] = "/tmp/berth-subuid-XXXXXX";
+    int fd = mkstemp(path);
+    assert_int_equal(write(fd, lines, sizeof lines - 1), sizeof lines - 1);
+    close(fd);
+    static const struct {
+        uid_t uid;
+        bool taken;
+    } cases[] = {{99999, false}, {100000, true}, {165535, true}, {165536, false}, {69999, false},
+                 {70000, true},  {70063, true},  {70064, false}, {200000, true},  {200001, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(user_is_subordinate(path, cases[i].uid), cases[i].taken);
+    unlink(path);
+    assert_false(user_is_subordinate(path, 100000)); /* a host without such a list */
+    assert_true(user_exists(0));
+    assert_false(user_exists(70000));
+}
+
 static void one_listener_for_each_port(void **state)
 {
     (void)state;
@@ -194,6 +216,7 @@ int main(void)
         cmocka_unit_test(kinds),
         cmocka_unit_test(the_own_user_is_never_refused),
         cmocka_unit_test(a_group_counts_for_the_service),
+        cmocka_unit_test(subordinate_uids),
         cmocka_unit_test(one_listener_for_each_port),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

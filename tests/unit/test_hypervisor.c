@@ -1,8 +1,15 @@
 /* Calls with a deadline, over libvirt's own test driver: no daemon, no QEMU. */
 #include "unit.h"
 
+#include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <libvirt/libvirt.h>
 
@@ -168,6 +175,67 @@ static void another_run_of_a_domain_is_left_alone(void **state)
     assert_int_equal(guest_resume(&present, 5000, &err), 0);
 }
 
+/* --- a guest's process ----------------------------------------------------------------------------- */
+
+#define UUID "7c1f0d3e-0000-5000-8000-0123456789ab"
+
+static int held; /* the other end of the shell's stdin */
+
+/* A shell under a name, and as a user, that has the UUID in its arguments; there when this returns. */
+static pid_t start_process(const char *program, uid_t uid)
+{
+    int ready[2], hold[2]; /* nothing comes through the second: the shell waits for a line */
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe2(hold, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ready[1], STDOUT_FILENO);
+        dup2(hold[0], STDIN_FILENO);
+        if (setresuid(uid, uid, uid) == 0)
+            execl(program, program, "-c", "echo; read line; :", "sh", "-uuid", UUID, (char *)NULL);
+        _exit(1);
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1); /* it runs */
+    close(ready[0]);
+    close(hold[0]);
+    held = hold[1];
+    return child;
+}
+
+static void end_process(pid_t child)
+{
+    close(held);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+}
+
+/* Anybody can write a guest's UUID into his own arguments. */
+static void a_process_is_no_guest_by_its_arguments(void **state)
+{
+    (void)state;
+    pid_t shell = start_process("/bin/sh", geteuid());
+    assert_int_equal(guest_process(UUID), 0);
+    end_process(shell);
+    char folder[] = "/tmp/berth-process-XXXXXX", program[64], command[160];
+    assert_non_null(mkdtemp(folder));
+    chmod(folder, 0755);
+    snprintf(program, sizeof program, "%s/qemu-system-test", folder);
+    snprintf(command, sizeof command, "cp /bin/sh %s", program);
+    assert_int_equal(system(command), 0);
+    if (geteuid() == 0) {
+        pid_t stranger = start_process(program, 65534);
+        assert_int_equal(guest_process(UUID), 0);
+        end_process(stranger);
+    }
+    pid_t qemu = start_process(program, geteuid());
+    assert_int_equal(guest_process(UUID), qemu);
+    end_process(qemu);
+    unlink(program);
+    rmdir(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +245,7 @@ int main(void)
         cmocka_unit_test(no_daemon),
         cmocka_unit_test(domains_that_are_not_there_and_not_ours),
         cmocka_unit_test(another_run_of_a_domain_is_left_alone),
+        cmocka_unit_test(a_process_is_no_guest_by_its_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -140,6 +140,44 @@ bool leases_left(const char *home)
     return live > 0;
 }
 
+/* One berth at a stop, on a thread of its own: none waits for another's viewers or guest. */
+struct stop {
+    struct berth *berth;
+    bool end_lease;
+    pthread_t thread;
+    bool started;
+};
+
+static void *stop_berth(void *argument)
+{
+    const struct stop *stop = argument;
+    struct lease_receipt receipt;
+    struct error err = ERROR_INIT;
+    spare_dismiss(stop->berth); /* nobody's, where no node runs */
+    berth_undo_again(stop->berth);
+    if (!stop->end_lease)
+        berth_leave_standing(stop->berth);
+    /* also one whose end was asked for and has not finished: that is no longer one to leave standing */
+    if (berth_end(stop->berth, NULL, REASON_OPERATOR, &receipt, &err) < 0 && err.code != ERROR_NOT_FOUND)
+        log_error("lease", "%s; the next start of the node finishes it", err.text);
+    return NULL;
+}
+
+static void stop_berths(struct leases *leases, bool end_leases)
+{
+    CLEANUP_FREE struct stop *stops = memory_array(leases->count, sizeof *stops);
+    for (size_t i = 0; i < leases->count; i++) {
+        struct error ignored = ERROR_INIT;
+        stops[i] = (struct stop){.berth = &leases->berths[i], .end_lease = end_leases};
+        stops[i].started = sync_thread_start(&stops[i].thread, "stop", stop_berth, &stops[i], &ignored) == 0;
+        if (!stops[i].started)
+            stop_berth(&stops[i]);
+    }
+    for (size_t i = 0; i < leases->count; i++)
+        if (stops[i].started)
+            pthread_join(stops[i].thread, NULL);
+}
+
 void leases_stop(struct leases *leases, bool end_leases)
 {
     pthread_mutex_lock(&leases->mutex);
@@ -149,18 +187,7 @@ void leases_stop(struct leases *leases, bool end_leases)
     for (size_t i = 0; i < leases->count; i++)
         berth_cancel_create(&leases->berths[i], NULL);
     keeper_join(leases);
-    for (size_t i = 0; i < leases->count; i++) {
-        struct berth *berth = &leases->berths[i];
-        struct lease_receipt receipt;
-        struct error err = ERROR_INIT;
-        spare_dismiss(berth); /* nobody's, where no node runs */
-        berth_undo_again(berth);
-        if (!end_leases)
-            berth_leave_standing(berth);
-        /* also one whose end was asked for and has not finished: that is no longer one to leave standing */
-        if (berth_end(berth, NULL, REASON_OPERATOR, &receipt, &err) < 0 && err.code != ERROR_NOT_FOUND)
-            log_error("lease", "%s; the next start of the node finishes it", err.text);
-    }
+    stop_berths(leases, end_leases);
 }
 
 void leases_close(struct leases *leases)

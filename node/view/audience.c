@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -42,7 +43,8 @@ static size_t count_taken(const struct audience *audience)
     return count;
 }
 
-int audience_join(struct audience *audience, struct seat *seat, const char *grant, struct error *err)
+int audience_join(struct audience *audience, struct seat *seat, const char *grant, int socket,
+                  struct error *err)
 {
     LOCK_SCOPE(&audience->mutex);
     if (audience->over)
@@ -51,7 +53,7 @@ int audience_join(struct audience *audience, struct seat *seat, const char *gran
         return error_set(err, ERROR_TOO_MANY,
                          "this lease has %d viewers already, which is as many as it may have; close one",
                          VIEW_VIEWERS_MAX);
-    *seat = (struct seat){.audience = audience, .next = audience->seats, .taken = true};
+    *seat = (struct seat){.audience = audience, .next = audience->seats, .socket = socket, .taken = true};
     seat->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (seat->wake_fd < 0)
         return error_set_errno(err, ERROR_INTERNAL, errno, "cannot take in another viewer");
@@ -105,9 +107,13 @@ enum close_code audience_told(struct seat *seat, const char **reason)
     return seat->told;
 }
 
-void audience_drain(struct audience *audience)
+void audience_drain(struct audience *audience, int64_t deadline_ms)
 {
     LOCK_SCOPE(&audience->mutex);
+    while (audience->seats && sync_cond_wait(&audience->left, &audience->mutex, deadline_ms))
+        continue;
+    for (struct seat *seat = audience->seats; seat; seat = seat->next)
+        shutdown(seat->socket, SHUT_RDWR);
     while (audience->seats)
         sync_cond_wait(&audience->left, &audience->mutex, CLOCK_NEVER);
 }

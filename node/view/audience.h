@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -17,6 +18,7 @@ struct audience; /* opaque */
 /* A viewer's place. Its members belong to audience.c, but for wake_fd, which may be polled. */
 struct seat {
     int wake_fd; /* eventfd: readable once the viewer is told to go */
+    int socket;  /* of the viewer's connection, open while it has the seat; borrowed */
     struct audience *audience;
     struct seat *next;
     char grant[DIGEST_HEX_SIZE]; /* whom the viewer came by */
@@ -30,8 +32,10 @@ struct audience *audience_new(void);
 void audience_free(struct audience *audience);
 CLEANUP_DEFINE(audience, struct audience *, audience_free);
 
-/* Takes a place. ERROR_TOO_MANY, or ERROR_NOT_FOUND once everybody was told to go, or ERROR_INTERNAL. */
-int audience_join(struct audience *audience, struct seat *seat, const char *grant, struct error *err);
+/* Takes a place. socket: of the connection that the viewer came on. ERROR_TOO_MANY, or ERROR_NOT_FOUND once
+ * everybody was told to go, or ERROR_INTERNAL. */
+int audience_join(struct audience *audience, struct seat *seat, const char *grant, int socket,
+                  struct error *err);
 
 /* Makes the place free for another; the viewer itself is still there. */
 void audience_vacate(struct seat *seat);
@@ -48,7 +52,10 @@ void audience_dismiss(struct audience *audience, const char *grant, enum close_c
 /* What the viewer was told, with the reason in *reason; CLOSE_NONE when it may stay. */
 enum close_code audience_told(struct seat *seat, const char **reason);
 
-/* Waits until every viewer has left. */
-void audience_drain(struct audience *audience);
+/*
+ * Waits until every viewer has left: until the deadline (clock.h) on good terms, then they are cut off. Also
+ * one that has not even read that it is let in.
+ */
+void audience_drain(struct audience *audience, int64_t deadline_ms);
 
 #endif

@@ -13,7 +13,7 @@
 enum {
     RELEASE_MS =
         5000, /* for QEMU to read what releases keys and buttons: it never lifts a button by itself */
-    RELEASE_LAST_MS = 500, /* the same when the guest is about to go with its lease */
+    RELEASE_LAST_MS = 500, /* the same once everybody is told to go: the guest goes too, or is paused */
     GOODBYE_MS = 500,      /* for the close frame to go out, and again for the peer to answer it */
     LINGER_MS = 10000,     /* the same for one that was too slow, while nobody waits for it to be gone */
 };
@@ -28,14 +28,45 @@ bool viewer_wait(int fd, short events, int64_t deadline_ms)
     return count > 0;
 }
 
-/* Sends all, waiting where it must; false when the deadline has passed or the other side is gone. */
-static bool send_all(int fd, const uint8_t *bytes, size_t size, int64_t deadline_ms)
+/*
+ * What the viewer's guest may still take: so long, and no more than RELEASE_LAST_MS from when the viewer is
+ * told to go, which may come while it goes already.
+ */
+struct leave {
+    struct viewer *viewer;
+    int64_t deadline_ms;
+    bool told;
+};
+
+/* Waits for QEMU's side (events 0: for time to pass), until a time or the deadline. False when that has come.
+ */
+static bool wait_for_guest(struct leave *leave, short events, int64_t until_ms)
 {
+    for (;;) {
+        struct pollfd ready[] = {{.fd = events ? leave->viewer->vnc_fd : -1, .events = events},
+                                 {.fd = leave->told ? -1 : leave->viewer->seat.wake_fd, .events = POLLIN}};
+        int64_t next_ms = until_ms < leave->deadline_ms ? until_ms : leave->deadline_ms;
+        if (poll(ready, 2, clock_left_ms(next_ms)) == 0)
+            return next_ms < leave->deadline_ms;
+        if (ready[1].revents) {
+            int64_t soon_ms = clock_deadline(RELEASE_LAST_MS);
+            leave->told = true;
+            leave->deadline_ms = soon_ms < leave->deadline_ms ? soon_ms : leave->deadline_ms;
+        }
+        if (ready[0].revents)
+            return true;
+    }
+}
+
+/* Sends all, waiting where it must; false when the deadline has passed or the other side is gone. */
+static bool send_all(struct leave *leave, const uint8_t *bytes, size_t size)
+{
+    int fd = leave->viewer->vnc_fd;
     while (size > 0) {
         ssize_t sent = send(fd, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (sent < 0 && errno != EAGAIN && errno != EINTR)
             return false;
-        if (sent < 0 && !viewer_wait(fd, POLLOUT, deadline_ms))
+        if (sent < 0 && !wait_for_guest(leave, POLLOUT, CLOCK_NEVER))
             return false;
         bytes += sent > 0 ? sent : 0;
         size -= sent > 0 ? (size_t)sent : 0;
@@ -61,19 +92,19 @@ static size_t write_release(struct viewer *viewer, uint8_t *message)
 }
 
 /* Sends QEMU what it has not taken yet, the rest of a text that was cut off, and the releases. */
-static bool send_last(struct viewer *viewer, int64_t deadline_ms)
+static bool send_last(struct leave *leave)
 {
+    struct viewer *viewer = leave->viewer;
     static const uint8_t nothing[4096];
     uint8_t release[HOLDS_KEYS_MAX * RFB_KEY_SIZE + RFB_POINTER_SIZE];
-    int fd = viewer->vnc_fd;
-    if (!send_all(fd, viewer->up + viewer->up_at, viewer->up_end - viewer->up_at, deadline_ms))
+    if (!send_all(leave, viewer->up + viewer->up_at, viewer->up_end - viewer->up_at))
         return false;
     for (size_t owed = rfb_filter_owed(&viewer->filter), part; owed > 0; owed -= part) {
         part = owed < sizeof nothing ? owed : sizeof nothing;
-        if (!send_all(fd, nothing, part, deadline_ms))
+        if (!send_all(leave, nothing, part))
             return false;
     }
-    return send_all(fd, release, write_release(viewer, release), deadline_ms);
+    return send_all(leave, release, write_release(viewer, release));
 }
 
 /*
@@ -81,14 +112,13 @@ static bool send_last(struct viewer *viewer, int64_t deadline_ms)
  * Nothing wakes us when it has, so we look, at growing intervals; in the usual case the second look is the
  * last.
  */
-static void await_reading(int fd, int64_t deadline_ms)
+static void await_reading(struct leave *leave)
 {
     int unread;
-    for (int64_t pause_ms = 1; ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0; pause_ms *= 2) {
-        if (clock_left_ms(deadline_ms) < pause_ms)
+    for (int64_t pause_ms = 1; ioctl(leave->viewer->vnc_fd, SIOCOUTQ, &unread) == 0 && unread > 0;
+         pause_ms *= 2)
+        if (!wait_for_guest(leave, 0, clock_deadline(pause_ms)))
             return;
-        clock_sleep_ms(pause_ms);
-    }
 }
 
 /* Waits for more of what the other side says and reads it; 0 once it has ended, or at the deadline. */
@@ -105,23 +135,28 @@ static size_t read_rest(struct viewer *viewer, int fd, int64_t deadline_ms)
 }
 
 /* What QEMU still says is of no use; that it closes its side tells that it has noticed. */
-static void await_end(struct viewer *viewer, int64_t deadline_ms)
+static void await_end(struct leave *leave)
 {
-    while (read_rest(viewer, viewer->vnc_fd, deadline_ms) > 0 && clock_left_ms(deadline_ms) > 0)
-        continue;
+    struct viewer *viewer = leave->viewer;
+    for (;;) {
+        ssize_t got = recv(viewer->vnc_fd, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
+        bool wait = got < 0 && (errno == EAGAIN || errno == EINTR);
+        if ((!wait && got <= 0) || (wait && !wait_for_guest(leave, POLLIN, CLOCK_NEVER)))
+            return;
+    }
 }
 
 void viewer_leave_guest(struct viewer *viewer)
 {
-    int64_t deadline_ms = clock_deadline(viewer->code == CLOSE_LEASE_ENDED ? RELEASE_LAST_MS : RELEASE_MS);
-    bool sent = send_last(viewer, deadline_ms);
+    struct leave leave = {.viewer = viewer, .deadline_ms = clock_deadline(RELEASE_MS)};
+    bool sent = send_last(&leave);
     if (sent)
-        await_reading(viewer->vnc_fd, deadline_ms);
+        await_reading(&leave);
     holds_leave(TAKE(viewer->holder));
     if (!holds_shut(viewer->holds, viewer->vnc_fd))
         viewer->vnc_fd = -1; /* it ends once the node's own session has no key down */
     else if (sent)
-        await_end(viewer, deadline_ms);
+        await_end(&leave);
     cleanup_close(&viewer->vnc_fd);
     viewer->vnc_fd = -1;
     audience_vacate(&viewer->seat);

@@ -312,7 +312,8 @@ static int get_websockify(struct exchange *exchange, struct error *err)
         return 0;
     }
     CLEANUP(cleanup_viewer)
-    struct viewer *viewer = viewer_new(view->audience, caller_of(exchange)->pass.grant, err);
+    struct viewer *viewer =
+        viewer_new(view->audience, caller_of(exchange)->pass.grant, exchange_socket(exchange), err);
     if (!viewer)
         return -1;
     /* a revocation that came before the place was taken has not seen this viewer */

@@ -14,6 +14,9 @@
 /* A page holds a few connections open; with eight viewers and what else looks on. */
 enum { CONNECTIONS_MAX = 96, STRANGERS_MAX = 80, STRANGER_MAX = 48, ANSWERS_MS = 1000 };
 
+/* For the viewers to be told of the end: with what follows, an end takes two seconds at most. */
+enum { FAREWELL_MS = 1600 };
+
 static void free_view(struct view *view)
 {
     pthread_cond_destroy(&view->answered);
@@ -83,7 +86,7 @@ void view_end(struct view *view, enum view_end why)
     web_server_quiesce(view->server);
     audience_dismiss(view->audience, NULL, stopping ? CLOSE_NODE_STOPPING : CLOSE_LEASE_ENDED,
                      stopping ? "the node is stopping" : "the lease has ended");
-    audience_drain(view->audience);
+    audience_drain(view->audience, clock_deadline(FAREWELL_MS));
 }
 
 /* Stopping the server cuts answers off that are on their way. */

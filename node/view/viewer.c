@@ -42,7 +42,7 @@ enum {
     SEND_BUFFER = 512 << 10, /* the kernel's; most allow less and take what they allow */
 };
 
-struct viewer *viewer_new(struct audience *audience, const char *grant, struct error *err)
+struct viewer *viewer_new(struct audience *audience, const char *grant, int socket, struct error *err)
 {
     struct viewer *viewer = malloc(sizeof *viewer);
     if (!viewer) {
@@ -55,7 +55,7 @@ struct viewer *viewer_new(struct audience *audience, const char *grant, struct e
         free(viewer);
         return NULL;
     }
-    if (audience_join(audience, &viewer->seat, grant, err) < 0) {
+    if (audience_join(audience, &viewer->seat, grant, socket, err) < 0) {
         pour_free(&viewer->pour);
         free(viewer);
         return NULL;

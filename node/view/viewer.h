@@ -16,10 +16,10 @@
 struct viewer; /* opaque */
 
 /*
- * Takes a place in the audience. grant: whom the viewer came by. Errors as audience_join(). *Owned*:
- * viewer_free(), which gives the place back.
+ * Takes a place in the audience. grant: whom the viewer came by; socket: of its connection. Errors as
+ * audience_join(). *Owned*: viewer_free(), which gives the place back.
  */
-struct viewer *viewer_new(struct audience *audience, const char *grant, struct error *err);
+struct viewer *viewer_new(struct audience *audience, const char *grant, int socket, struct error *err);
 
 /* What the viewer looks at: a connected descriptor (*transferred*), in watch mode or not. options: borrowed.
  */

@@ -53,10 +53,10 @@ int exchange_no_path(struct error *err)
     return error_set(err, ERROR_NOT_FOUND, "there is nothing at this path");
 }
 
-static int socket_of(struct MHD_Connection *connection)
+int exchange_socket(const struct exchange *exchange)
 {
     const union MHD_ConnectionInfo *info =
-        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        MHD_get_connection_info(exchange->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     return info ? info->connect_fd : -1;
 }
 
@@ -64,7 +64,7 @@ struct cancel *exchange_cancel(struct exchange *exchange)
 {
     if (!exchange->cancel) {
         exchange->cancel = cancel_new();
-        peer_watch_add(exchange->watch, socket_of(exchange->connection), exchange->cancel);
+        peer_watch_add(exchange->watch, exchange_socket(exchange), exchange->cancel);
     }
     return exchange->cancel;
 }
@@ -82,7 +82,7 @@ void exchange_unwatch(struct exchange *exchange)
 {
     if (!exchange->cancel)
         return;
-    peer_watch_remove(exchange->watch, socket_of(exchange->connection));
+    peer_watch_remove(exchange->watch, exchange_socket(exchange));
     cancel_free(TAKE(exchange->cancel));
 }
 

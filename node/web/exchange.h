@@ -79,6 +79,9 @@ struct route {
 const char *exchange_header(const struct exchange *exchange, const char *name);
 const char *exchange_argument(const struct exchange *exchange, const char *name);
 
+/* The socket of its connection; borrowed, for shutdown(2) alone. */
+int exchange_socket(const struct exchange *exchange);
+
 /* Refuses a query argument outside the NULL-terminated list with ERROR_BAD_REQUEST. */
 int exchange_arguments(const struct exchange *exchange, const char *const known[], struct error *err);
 

@@ -272,7 +272,47 @@ static int other_end(int fd)
     return -1;
 }
 
-/* Also where the host's congestion control paces: web/server.c has the reason. */
+static int viewers_of(const struct scene *scene)
+{
+    char answer[4096];
+    int fd = dial(scene);
+    assert_true(fd >= 0);
+    assert_int_equal(ask(fd, "GET /status", scene->token[0], "Connection: close\r\n"), 200);
+    ssize_t got = recv(fd, answer, sizeof answer - 1, MSG_WAITALL);
+    assert_true(got > 0);
+    answer[got] = '\0';
+    close(fd);
+    const char *viewers = strstr(answer, "\"viewers\":");
+    return viewers ? atoi(viewers + strlen("\"viewers\":")) : -1;
+}
+
+/* One that has not even read that it is let in keeps the end from nobody: it took a minute. */
+static void the_end_waits_for_no_handshake(void **state)
+{
+    struct scene *scene = *state;
+    static const char junk[65536];
+    char request[512];
+    int fd = dial(scene);
+    assert_int_equal(ask(fd, "GET /status", scene->token[0], ""), 200);
+    int theirs = other_end(fd);
+    while (send(theirs, junk, sizeof junk, MSG_DONTWAIT | MSG_NOSIGNAL) > 0)
+        continue;
+    int length =
+        snprintf(request, sizeof request,
+                 "GET /websockify HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\n" UPGRADE "\r\n",
+                 scene->token[0]);
+    assert_int_equal(send(fd, request, (size_t)length, MSG_NOSIGNAL), length);
+    int64_t deadline_ms = clock_deadline(PATIENCE_S * 1000);
+    while (viewers_of(scene) != 1)
+        assert_true(clock_left_ms(deadline_ms) > 0);
+    int64_t begun_ms = clock_monotonic_ms();
+    view_end(scene->view, VIEW_LEASE_ENDED);
+    scene->ended = true;
+    assert_true(clock_monotonic_ms() - begun_ms < PATIENCE_S * 1000);
+    close(fd);
+}
+
+/* Also where the host's congestion control paces: web/listener.c has the reason. */
 static void a_viewer_is_not_paced(void **state)
 {
     struct scene *scene = *state;
@@ -344,6 +384,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_node_stops, begin, finish),
         cmocka_unit_test_setup_teardown(the_display_is_lost, begin, finish),
         cmocka_unit_test_setup_teardown(the_lease_took_the_display, begin, finish),
+        cmocka_unit_test_setup_teardown(the_end_waits_for_no_handshake, begin, finish),
         cmocka_unit_test_setup_teardown(a_viewer_is_not_paced, begin, finish),
         cmocka_unit_test_setup_teardown(no_display, begin, finish),
         cmocka_unit_test_setup_teardown(what_it_held_is_released, begin, finish),

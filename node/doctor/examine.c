@@ -123,6 +123,7 @@ static void take_full_look(struct full_look *look)
     if (hypervisor)
         probe_guests(look);
     measure_capacity(look);
+    probe_capacity_entered(&look->result->user, &facts->capacity);
     facts->time_ms = clock_realtime_ms();
 }
 
@@ -169,6 +170,7 @@ bool examine_moment(const struct config *config, struct hypervisor *hypervisor,
     probe_image_readable(examination->image, &examination->user, &facts->image);
     check_settings(config, &facts->identity);
     count_again(config, hypervisor, node, facts);
+    probe_capacity_entered(&examination->user, &facts->capacity);
     facts->chassis = (struct chassis_facts){0};
     facts->network = (struct network_facts){0};
     probe_chassis(&probe_roots_host, &facts->chassis);

@@ -111,6 +111,8 @@ struct capacity_facts {
     int64_t saved_states;  /* of this node's berths that are there on disk */
     int64_t disk_free_mib; /* 0 unknown */
     char disk_path[FACT_TEXT];
+    char disk_fault[FACT_TEXT]; /* why no overlay can be made or opened there, room or not; "": nothing is
+                                   known */
 };
 
 struct chassis_facts {

@@ -79,6 +79,8 @@ void judge_capacity(struct verdict *verdict)
                      "%s; %s %s %" PRId64
                      " MiB; free memory, or lower mem_gib in node.toml (%d in all at least)%s",
                      memory, who, needs, need.mem_mib, CAPACITY_MIN_MEM_MIB / 1024, fewer);
+    else if (capacity->disk_fault[0])
+        verdict_fail(verdict, "%s", capacity->disk_fault);
     else if (capacity->disk_free_mib < need_disk_mib)
         verdict_fail(verdict,
                      "%s; %s %s %" PRId64 " MiB%s; make room, or set state_dir to a larger file system%s%s",

@@ -3,15 +3,19 @@
 #include "doctor/probe_capacity.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/user.h"
 #include "doctor/cgroup.h"
+#include "image/readable.h"
 
 enum { CPUS_MAX = 8192 };
 
@@ -81,6 +85,25 @@ static void count_memory(const struct probe_roots *roots, const struct cgroup_li
     }
 }
 
+/* What keeps overlays from being made in a folder that has room for them; NULL when nothing does. *Owned*. */
+static char *find_disk_fault(const char *path, const struct statvfs *room)
+{
+    enum { INODES_MIN = 256 }; /* a lease takes a handful, its journal too */
+    CLEANUP_FREE char *user = user_label(geteuid());
+    if (room->f_flag & ST_RDONLY)
+        return text_format(
+            "the file system of %s is read-only: mount it writable, or set state_dir to another", path);
+    if (room->f_files > 0 && room->f_favail < INODES_MIN) /* some file systems do not count them */
+        return text_format(
+            "the file system of %s has %lu inodes left, and %d are needed: remove files there, or "
+            "set state_dir to another",
+            path, (unsigned long)room->f_favail, INODES_MIN);
+    if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) < 0)
+        return text_format("%s cannot be written by %s: run chown %u %s, or set state_dir to another folder",
+                           path, user, (unsigned)geteuid(), path);
+    return NULL;
+}
+
 static void count_disk(const char *overlay_dir, struct capacity_facts *facts)
 {
     CLEANUP_FREE char *path = text_copy(overlay_dir);
@@ -93,6 +116,17 @@ static void count_disk(const char *overlay_dir, struct capacity_facts *facts)
     }
     facts->disk_free_mib = (int64_t)(((uint64_t)room.f_bavail * room.f_frsize) >> 20);
     PROBE_COPY(facts->disk_path, path);
+    CLEANUP_FREE char *fault = find_disk_fault(path, &room);
+    if (fault)
+        PROBE_COPY(facts->disk_fault, fault);
+}
+
+void probe_capacity_entered(const struct probe_user *user, struct capacity_facts *facts)
+{
+    struct error err = ERROR_INIT;
+    if (user->known && facts->disk_path[0] && !facts->disk_fault[0] &&
+        image_enterable_for(facts->disk_path, user->uid, user->groups, user->group_count, &err) < 0)
+        PROBE_COPY(facts->disk_fault, err.text);
 }
 
 void probe_capacity(const struct probe_roots *roots, const char *overlay_dir, struct capacity_facts *facts)
@@ -136,5 +170,6 @@ const struct member probe_capacity_members[] = {
     FACT_COUNTS(capacity, saved_states),
     FACT_COUNTS(capacity, disk_free_mib),
     FACT_SAYS(capacity, disk_path),
+    FACT_SAYS(capacity, disk_fault),
     FACT_ROWS_END,
 };

@@ -7,6 +7,9 @@
 /* CPUs, memory, and the room at (the nearest existing parent of) overlay_dir. */
 void probe_capacity(const struct probe_roots *roots, const char *overlay_dir, struct capacity_facts *facts);
 
+/* Whether QEMU's user can get into the folder of the overlays, which probe_capacity() has found. */
+void probe_capacity_entered(const struct probe_user *user, struct capacity_facts *facts);
+
 /* The CPU times of /proc/stat: idle and in all. Two samples give the idle share. */
 struct probe_cpu_sample {
     bool known;

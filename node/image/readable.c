@@ -31,19 +31,27 @@ static unsigned bits_for(const struct stat *info, uid_t uid, const gid_t *groups
     return info->st_mode & 7;
 }
 
-static int refuse_step(const char *step, const struct stat *info, bool folder, uid_t uid, struct error *err)
+static int refuse_step(const char *step, const struct stat *info, bool folder, const char *elsewhere,
+                       uid_t uid, struct error *err)
 {
     CLEANUP_FREE char *user = user_label(uid);
     const char *bit = folder ? "x" : "r";
-    return error_set(err, ERROR_IMAGE,
-                     "%s %s (mode %04o, owner uid %u) cannot be %s by QEMU's user %s: run chmod o+%s %s, or "
-                     "keep the image elsewhere, as in /var/lib/berthos/images",
-                     folder ? "the folder" : "the file", step, (unsigned)(info->st_mode & 07777),
-                     (unsigned)info->st_uid, folder ? "entered" : "read", user, bit, step);
+    return error_set(
+        err, ERROR_IMAGE,
+        "%s %s (mode %04o, owner uid %u) cannot be %s by QEMU's user %s: run chmod o+%s %s, or %s",
+        folder ? "the folder" : "the file", step, (unsigned)(info->st_mode & 07777), (unsigned)info->st_uid,
+        folder ? "entered" : "read", user, bit, step, elsewhere);
 }
 
-int image_readable_for(const char *path, uid_t uid, const gid_t *groups, size_t group_count,
-                       struct error *err)
+struct walker {
+    uid_t uid;
+    const gid_t *groups;
+    size_t group_count;
+};
+
+/* Every step of the path; the last is a file to be read, or a folder like the others. */
+static int walk_path(const char *path, bool file, const char *elsewhere, const struct walker *walker,
+                     struct error *err)
 {
     char resolved[PATH_MAX];
     if (!realpath(path, resolved))
@@ -58,11 +66,25 @@ int image_readable_for(const char *path, uid_t uid, const gid_t *groups, size_t 
         }
         if (stat(resolved, &info) < 0)
             return error_set_errno(err, ERROR_IMAGE, errno, "cannot look at %s", resolved);
-        unsigned needed = slash ? 1 : 4;
-        if (!(bits_for(&info, uid, groups, group_count) & needed))
-            return refuse_step(resolved, &info, slash != NULL, uid, err);
+        bool folder = slash || !file;
+        if (!(bits_for(&info, walker->uid, walker->groups, walker->group_count) & (folder ? 1U : 4U)))
+            return refuse_step(resolved, &info, folder, elsewhere, walker->uid, err);
         if (!slash)
             return 0;
         resolved[slash == resolved ? 1 : slash - resolved] = kept;
     }
+}
+
+int image_readable_for(const char *path, uid_t uid, const gid_t *groups, size_t group_count,
+                       struct error *err)
+{
+    return walk_path(path, true, "keep the image elsewhere, as in /var/lib/berthos/images",
+                     &(struct walker){uid, groups, group_count}, err);
+}
+
+int image_enterable_for(const char *path, uid_t uid, const gid_t *groups, size_t group_count,
+                        struct error *err)
+{
+    return walk_path(path, false, "set state_dir to another folder, as /var/lib/berthos",
+                     &(struct walker){uid, groups, group_count}, err);
 }

@@ -1,4 +1,4 @@
-/* Whether another user, QEMU's, could open a file. */
+/* Whether another user, QEMU's, could open a file or enter a folder. */
 #ifndef BERTHOS_IMAGE_READABLE_H
 #define BERTHOS_IMAGE_READABLE_H
 
@@ -14,5 +14,9 @@
  */
 int image_readable_for(const char *path, uid_t uid, const gid_t *groups, size_t group_count,
                        struct error *err);
+
+/* The same for a folder in which the user is to open files by their names. */
+int image_enterable_for(const char *path, uid_t uid, const gid_t *groups, size_t group_count,
+                        struct error *err);
 
 #endif

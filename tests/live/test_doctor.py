@@ -4,6 +4,7 @@ import json
 import os
 import re
 import socket
+import subprocess
 import unittest
 from datetime import datetime, timezone
 
@@ -150,6 +151,49 @@ class Doctor(unittest.TestCase):
         row = self.row(json.loads(done.stdout), "capacity")
         self.assertEqual(row["status"], "fail")
         self.assertRegex(row["detail"], r"\d")
+
+
+class Disk(unittest.TestCase):
+    """Room is not all that a disk needs: each of these was green, and every lease failed. CASES.md 27, 28."""
+
+    def setUp(self):
+        self.home = live.Home()
+        self.addCleanup(self.home.clean_up)
+
+    def mount(self, *options):
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", ",".join(("size=8g", "mode=0711") + options), "tmpfs",
+                               self.home.state], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.addCleanup(subprocess.run, ["umount", self.home.state])
+
+    def capacity(self):
+        done = self.home.berth("doctor", "--json")
+        row = [row for row in json.loads(done.stdout)["checks"] if row["id"] == "capacity"][0]
+        self.assertEqual(done.returncode, 1 if row["status"] == "fail" else 0, done.stdout)
+        return row
+
+    def assert_red(self, *words):
+        row = self.capacity()
+        self.assertEqual(row["status"], "fail", row)
+        for word in words:
+            self.assertIn(word, row["detail"])
+
+    def test_read_only(self):
+        self.mount()
+        self.assertEqual(self.capacity()["status"], "pass")
+        subprocess.run(["mount", "-o", "remount,ro", self.home.state], check=True)
+        self.assert_red("read-only", self.home.state, "state_dir")
+        done = self.home.berth("node", "up")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("read-only", done.stderr)
+
+    def test_no_inodes(self):
+        self.mount("nr_inodes=100")
+        self.assert_red("inodes", self.home.state, "state_dir")
+
+    def test_qemu_is_kept_out(self):
+        os.chmod(self.home.state, 0o700)
+        self.assert_red("cannot be entered", self.home.state, "QEMU's user", "chmod o+x")
 
 
 class Refuses(unittest.TestCase):

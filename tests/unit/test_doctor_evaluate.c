@@ -131,6 +131,7 @@ DEFECT(little_memory, s->facts.capacity.mem_free_mib = 4095)
 DEFECT(memory_unknown, s->facts.capacity.mem_free_mib = 0; s->facts.capacity.own_mem_mib = 100000)
 DEFECT(large_memory_shape, s->config.mem_gib = 16)
 DEFECT(disk_full, s->facts.capacity.disk_free_mib = 4095)
+DEFECT(disk_unusable, strcpy(s->facts.capacity.disk_fault, "the file system of /x is read-only"))
 /* 8 CPUs, 2 of them given; 16000 MiB; leases of 2 vCPU, 4 GiB and 40 GiB of disk */
 DEFECT(berths_beyond_cpus, s->config.berths = 4; s->facts.capacity.mem_free_mib = 100000)
 DEFECT(berths_beyond_memory, s->config.berths = 4; s->facts.capacity.cpus = 80)
@@ -232,6 +233,7 @@ static const struct {
     CASE(memory_unknown, ROW_CAPACITY, FAIL),
     CASE(large_memory_shape, ROW_CAPACITY, FAIL),
     CASE(disk_full, ROW_CAPACITY, FAIL),
+    CASE(disk_unusable, ROW_CAPACITY, FAIL),
     CASE(berths_beyond_cpus, ROW_CAPACITY, FAIL),
     CASE(berths_beyond_memory, ROW_CAPACITY, FAIL),
     CASE(berths_beyond_disk, ROW_CAPACITY, FAIL),

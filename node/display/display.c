@@ -18,11 +18,11 @@ static void free_display(struct display *display)
 CLEANUP_DEFINE(free_display, struct display *, free_display);
 
 struct display *display_open(int fd, const struct display_helper *helper, struct holds *holds,
-                             int64_t timeout_ms, struct error *err)
+                             struct picture_budget *all, int64_t timeout_ms, struct error *err)
 {
     CLEANUP(cleanup_free_display) struct display *display = memory_new(sizeof *display);
     session_init(&display->session);
-    pictures_open(&display->pictures, &display->session);
+    pictures_open(&display->pictures, &display->session, all);
     input_open(&display->input, &display->session, helper, holds);
     if (rfb_thread_start(&display->session, fd, timeout_ms, err) < 0)
         return NULL;

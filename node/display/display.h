@@ -18,6 +18,7 @@
 #include "display/frame.h"
 #include "display/holds.h"
 #include "display/input.h"
+#include "display/picture_budget.h"
 #include "display/screenshot.h"
 
 struct display; /* opaque */
@@ -25,11 +26,11 @@ struct display; /* opaque */
 /*
  * Opens the session on a connected descriptor of the VNC server (*transferred*, also on failure). helper is
  * copied and may be NULL; holds says what others hold down on the same guest, is borrowed until
- * display_close() and may be NULL. timeout_ms bounds the handshake. NULL with ERROR_GUEST_FAILED. *Owned*:
- * display_close().
+ * display_close() and may be NULL. all: of the node's pictures; shared, may be NULL. timeout_ms bounds the
+ * handshake. NULL with ERROR_GUEST_FAILED. *Owned*: display_close().
  */
 struct display *display_open(int fd, const struct display_helper *helper, struct holds *holds,
-                             int64_t timeout_ms, struct error *err);
+                             struct picture_budget *all, int64_t timeout_ms, struct error *err);
 
 /* Releases every button and key that the session holds, ends the thread and frees. No other call may be under
  * way. */

@@ -206,10 +206,21 @@ struct picture_file *picture_file_share(struct picture_file *file)
     return file;
 }
 
+void picture_file_fill(struct picture_file *file, unsigned char *data, size_t size,
+                       struct picture_budget *budget)
+{
+    file->data = data;
+    file->size = size;
+    file->budget = picture_budget_share(budget);
+    picture_budget_add(budget, size);
+}
+
 void picture_file_release(struct picture_file *file)
 {
     if (!file || __atomic_sub_fetch(&file->references, 1, __ATOMIC_ACQ_REL) > 0)
         return;
+    picture_budget_take(file->budget, file->size);
+    picture_budget_release(file->budget);
     free(file->data);
     free(file);
 }

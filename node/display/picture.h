@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "display/picture_budget.h"
 #include "display/pixels.h"
 #include "protocol/action.h"
 
@@ -73,7 +74,8 @@ struct picture_file {
     char etag[PICTURE_ETAG_SIZE]; /* once named */
     unsigned char *data;          /* once done; owned */
     size_t size;
-    struct error err; /* when failed */
+    struct picture_budget *budget; /* that the data counts in; owned */
+    struct error err;              /* when failed */
 };
 
 /* Decides for a frame of a size how the picture is made that a request asks for. ERROR_BAD_REQUEST. */
@@ -98,6 +100,10 @@ int picture_jpeg(const struct pixels *pixels, int quality, unsigned char **data,
 
 /* A caller's picture of a named file, with its bytes unless they are known to him. *Owned*. */
 struct picture *picture_new(struct picture_file *file, bool still, bool known);
+
+/* The file is made: its bytes, which are taken over, count in a budget until the last reference goes. */
+void picture_file_fill(struct picture_file *file, unsigned char *data, size_t size,
+                       struct picture_budget *budget);
 
 /* Another reference, and one less; the file may be NULL then. */
 struct picture_file *picture_file_share(struct picture_file *file);

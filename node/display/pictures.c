@@ -20,8 +20,9 @@ struct maker {
 
 /* --- the list -------------------------------------------------------------------------------------- */
 
-void pictures_open(struct pictures *pictures, struct session *session)
+void pictures_open(struct pictures *pictures, struct session *session, struct picture_budget *all)
 {
+    pictures->budget = picture_budget_new(PICTURE_BUDGET_DISPLAY, all);
     sync_cond_init(&pictures->made);
     pictures->session = session;
     pictures->secret = etag_secret();
@@ -41,6 +42,7 @@ void pictures_close(struct pictures *pictures)
         drop_file(&pictures->files);
     pthread_cond_destroy(&pictures->made);
     free(pictures->secret);
+    picture_budget_release(pictures->budget);
 }
 
 static void keep_file(struct pictures *pictures, struct picture_file *file)
@@ -127,14 +129,18 @@ static void encode_file(struct pictures *pictures, struct picture_file *file)
     pthread_mutex_unlock(&pictures->session->mutex);
 
     struct pixels pixels = picture_pixels(&file->plan, frame);
-    int encoded = picture_encode(&file->plan, &pixels, &data, &size, &err);
+    int encoded =
+        picture_budget_full(pictures->budget)
+            ? error_set(
+                  &err, ERROR_TOO_MANY,
+                  "too many pictures are on their way to clients that do not take them; take those first")
+            : picture_encode(&file->plan, &pixels, &data, &size, &err);
     frame_release(frame);
 
     pthread_mutex_lock(&pictures->session->mutex);
     file->state = encoded < 0 ? PICTURE_FAILED : PICTURE_DONE;
     file->err = err;
-    file->data = data;
-    file->size = size;
+    picture_file_fill(file, data, size, pictures->budget);
     trim_files(pictures);
     pthread_cond_broadcast(&pictures->made);
 }

@@ -12,18 +12,20 @@
 #define BERTHOS_DISPLAY_PICTURES_H
 
 #include "display/picture.h"
+#include "display/picture_budget.h"
 #include "display/session.h"
 
 /* Part of struct display; the session's mutex guards all but what is set at opening. */
 struct pictures {
-    struct session *session;    /* set at opening; borrowed */
-    unsigned char *secret;      /* set at opening; keys the names; owned */
-    pthread_cond_t made;        /* something about files or makers has changed */
-    struct picture_file *files; /* of the present frame, the last used first */
-    struct maker *makers;       /* who encodes one now, and who waits to, in order */
+    struct session *session;       /* set at opening; borrowed */
+    struct picture_budget *budget; /* of the finished ones; set at opening; owned */
+    unsigned char *secret;         /* set at opening; keys the names; owned */
+    pthread_cond_t made;           /* something about files or makers has changed */
+    struct picture_file *files;    /* of the present frame, the last used first */
+    struct maker *makers;          /* who encodes one now, and who waits to, in order */
 };
 
-void pictures_open(struct pictures *pictures, struct session *session);
+void pictures_open(struct pictures *pictures, struct session *session, struct picture_budget *all);
 void pictures_close(struct pictures *pictures);
 
 /*

@@ -118,7 +118,9 @@ struct display *berth_open_display(struct berth *berth, int64_t deadline_ms, str
     int left_ms = clock_left_ms(deadline_ms);
     struct guest guest = berth_guest_now(berth);
     int fd = guest_open_display(&guest, left_ms < GRAPHICS_MS ? left_ms : GRAPHICS_MS, err);
-    return fd < 0 ? NULL : display_open(fd, &helper, berth->holds, clock_left_ms(deadline_ms), err);
+    return fd < 0 ? NULL
+                  : display_open(fd, &helper, berth->holds, berth->leases->pictures,
+                                 clock_left_ms(deadline_ms), err);
 }
 
 void berth_close_display(struct berth *berth)

@@ -105,6 +105,7 @@ struct leases *leases_open(const struct leases_options *options, struct error *e
         .pairing = options->pairing,
         .view_assets = options->view_assets,
         .peers = options->peers,
+        .pictures = picture_budget_new(PICTURE_BUDGET_NODE, NULL),
         .parked = true,
     };
     leases->verified = file_join(options->config->home, "verified.json");
@@ -206,6 +207,7 @@ void leases_close(struct leases *leases)
     journal_close(&leases->journal);
     pthread_cond_destroy(&leases->keeper_wake);
     pthread_mutex_destroy(&leases->mutex);
+    picture_budget_release(leases->pictures);
     free(leases);
 }
 

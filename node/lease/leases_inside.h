@@ -25,6 +25,7 @@ struct leases {
     const char *view_assets;
     const struct peer_policy *peers;
 
+    struct picture_budget *pictures; /* of all displays; owned */
     struct journal journal;
     char *verified;        /* path of the verified-once cache; owned */
     char *golden;          /* folder of the golden states; owned */

@@ -141,6 +141,7 @@ int answer_shared(struct exchange *exchange, const char *type, const void *data,
 {
     set_response(exchange, MHD_HTTP_OK,
                  MHD_create_response_from_buffer_with_free_callback_cls(size, (void *)data, release, owner));
+    MHD_set_connection_option(exchange->connection, MHD_CONNECTION_OPTION_TIMEOUT, WEB_TAKE_S);
     answer_header(exchange, MHD_HTTP_HEADER_CONTENT_TYPE, type);
     return 0;
 }

@@ -115,6 +115,9 @@ int answer_empty(struct exchange *exchange, unsigned status);
 /* Answers with bytes from malloc(), which are taken over. Returns 0. */
 int answer_bytes(struct exchange *exchange, const char *type, void *data, size_t size);
 
+/* For how long a client may take nothing of an answer_shared() before its connection is closed, seconds. */
+#define WEB_TAKE_S 10U
+
 /* Answers with bytes that somebody else owns; release(owner) is called when they have been sent. Returns 0.
  */
 int answer_shared(struct exchange *exchange, const char *type, const void *data, size_t size,

@@ -177,6 +177,7 @@ static void begin_request(struct pending *pending, const char *method, const cha
     struct exchange *exchange = &pending->exchange;
     const struct connection *connection = find_connection(exchange->connection);
     pending->begun = true;
+    MHD_set_connection_option(exchange->connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S);
     exchange->context = server->options.context;
     exchange->watch = server->watch;
     exchange->shares = server->requests;

@@ -35,7 +35,7 @@ static inline struct display *open_helped(struct fake *fake, const struct displa
                                           struct holds *holds)
 {
     struct error err = ERROR_INIT;
-    struct display *display = display_open(fake->client_fd, helper, holds, 5000, &err);
+    struct display *display = display_open(fake->client_fd, helper, holds, NULL, 5000, &err);
     assert_string_equal(err.text, "");
     assert_non_null(display);
     at_end(close_display, display);

@@ -132,7 +132,7 @@ static void a_bad_server_cannot_be_opened(void **state)
         struct fake *fake = start_fake(WIDTH, HEIGHT, faults[i]);
         struct error err = ERROR_INIT;
         int64_t began = clock_monotonic_ms();
-        assert_null(display_open(fake->client_fd, NULL, NULL, 400, &err));
+        assert_null(display_open(fake->client_fd, NULL, NULL, NULL, 400, &err));
         assert_int_equal(err.code, ERROR_GUEST_FAILED);
         assert_true(clock_monotonic_ms() - began < 3000);
     }

@@ -127,6 +127,32 @@ static void blank_is_one_colour(void **state)
     frame_release(frame);
 }
 
+/* A picture counts once, for its display and for the node, until its last reference goes. */
+static void what_is_under_way_is_counted(void **state)
+{
+    (void)state;
+    struct picture_budget *all = picture_budget_new(150, NULL);
+    struct picture_budget *one = picture_budget_new(100, all), *two = picture_budget_new(100, all);
+    struct picture_file *file = calloc(1, sizeof *file);
+    file->references = 1;
+    picture_file_fill(file, malloc(99), 99, one);
+    assert_false(picture_budget_full(one));
+    picture_budget_add(one, 1);
+    assert_true(picture_budget_full(one));
+    assert_false(picture_budget_full(two));
+    picture_budget_add(two, 50);
+    assert_true(picture_budget_full(two)); /* all together have too much */
+    picture_file_share(file);
+    picture_file_release(file);
+    assert_true(picture_budget_full(two));
+    picture_file_release(file);
+    assert_false(picture_budget_full(one));
+    assert_false(picture_budget_full(two));
+    picture_budget_release(one); /* before or after what it is a part of */
+    picture_budget_release(all);
+    picture_budget_release(two);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +160,7 @@ int main(void)
         cmocka_unit_test(a_jpeg_is_close),
         cmocka_unit_test(what_a_library_refuses_is_an_error),
         cmocka_unit_test(blank_is_one_colour),
+        cmocka_unit_test(what_is_under_way_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

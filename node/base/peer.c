@@ -158,12 +158,11 @@ struct peer peer_judge(const struct peer_policy *policy, bool known, uid_t uid)
     struct peer peer = {.known = known, .uid = known ? uid : (uid_t)-1};
     if (!known || !policy)
         return peer;
-    if (uid == 0 || uid == policy->own)
-        peer.kind = PEER_OPERATOR;
-    else if (uid == policy->qemu ||
-             (uid >= policy->guests_from && uid - policy->guests_from < policy->guests))
+    bool own = uid == 0 || uid == policy->own; /* also where QEMU runs as the node's own user */
+    if (!own &&
+        (uid == policy->qemu || (uid >= policy->guests_from && uid - policy->guests_from < policy->guests)))
         peer.kind = PEER_REFUSED;
-    else if (policy->group && user_in_group(uid, policy->group))
+    else if (own || (policy->group && user_in_group(uid, policy->group)))
         peer.kind = PEER_OPERATOR;
     return peer;
 }

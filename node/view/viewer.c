@@ -286,6 +286,20 @@ static void tell_witness(const struct viewer *viewer, const char *reason)
                          reason);
 }
 
+/*
+ * What a viewer holds down is released first, for others act on that guest. Where everybody is told to go the
+ * guest goes too, or is paused, and the time is short: then the word comes first.
+ */
+static void leave_both(struct viewer *viewer)
+{
+    bool told = viewer->code == CLOSE_LEASE_ENDED || viewer->code == CLOSE_NODE_STOPPING;
+    if (told)
+        viewer_say_goodbye(viewer);
+    viewer_leave_guest(viewer);
+    if (!told)
+        viewer_say_goodbye(viewer);
+}
+
 void viewer_run(struct viewer *viewer, int socket, const char *early, size_t early_size)
 {
     int on = 1, send_buffer = SEND_BUFFER;
@@ -305,8 +319,7 @@ void viewer_run(struct viewer *viewer, int socket, const char *early, size_t ear
     tell_witness(viewer, NULL);
     pump_bytes(viewer);
     log_debug("view", "a viewer ends: %s (%d)", viewer->reason, (int)viewer->code);
-    viewer_leave_guest(viewer);
-    viewer_say_goodbye(viewer);
+    leave_both(viewer);
     tell_witness(viewer, viewer->reason ? viewer->reason : "the connection ended");
 }
 

@@ -166,9 +166,9 @@ class Callers(InputTest):
         self.assert_released()
 
     def test_many_callers(self):
-        """Each action arrives whole, each batch in its order, and everybody is served; looking goes on."""
+        """As many as may wait: each action arrives whole, each batch in its order, all are served; looking goes on."""
         errors, looked = [], []
-        words = [letter * 6 for letter in "abcdefghijklmnop"]
+        words = [letter * 6 for letter in "abcdefghi"]  # one performs and eight wait; more are told so
 
         def type_word(word):
             try:

@@ -78,14 +78,13 @@ static enum MHD_Result check_line(void *context, enum MHD_ValueKind kind, const 
     return MHD_YES;
 }
 
-int request_form_head(struct MHD_Connection *connection, const char *method, const char *target,
+int request_form_head(struct MHD_Connection *connection, const char *method, const char *target_end,
                       const char *version, struct error *err)
 {
-    struct head head = {.next = version + strlen(version) + LINE_END, .err = err};
-    if (target + strlen(target) + 1 != version)
-        return error_set(err, ERROR_BAD_REQUEST, "the request's first line holds more than it should");
     struct error refused = ERROR_INIT;
-    head.err = &refused;
+    struct head head = {.next = version + strlen(version) + LINE_END, .err = &refused};
+    if (!target_end || target_end + 1 != version)
+        return error_set(err, ERROR_BAD_REQUEST, "the request's first line holds more than it should");
     MHD_get_connection_values(connection, MHD_HEADER_KIND, check_line, &head);
     if (refused.code) {
         *err = refused;

@@ -19,9 +19,10 @@ int request_form_target(const char *target, struct error *err);
 /*
  * Refuses a request whose head was just received: with two lengths, two codings or both, a name that is no
  * token (RFC 9110 section 5.6.2), controls in a value, a value over several lines, and lines that end in LF
- * alone. target, method, version: as libmicrohttpd gave them, where they lie. -1 with ERROR_BAD_REQUEST.
+ * alone. method, version: as libmicrohttpd gave them, where they lie; target_end: where the target ends, NULL
+ * without one. -1 with ERROR_BAD_REQUEST.
  */
-int request_form_head(struct MHD_Connection *connection, const char *method, const char *target,
+int request_form_head(struct MHD_Connection *connection, const char *method, const char *target_end,
                       const char *version, struct error *err);
 
 #endif

@@ -41,6 +41,7 @@ struct web_server {
 /* A request between its first line and its answer. */
 struct pending {
     struct web_server *server;
+    struct connection *connection; /* NULL where there was no memory for it */
     const struct route *route;
     const char *target_end;   /* of the request's first line */
     bool begun;               /* its head was looked at */
@@ -132,21 +133,20 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
     if (!pending)
         return NULL;
     pending->server = context;
+    pending->connection = find_connection(connection);
     pending->exchange.connection = connection;
     pending->target_end = target ? target + strlen(target) : NULL;
-    if (request_form_target(target ? target : "", &pending->refused) < 0)
-        pending->closes = true;
+    request_form_target(target ? target : "", &pending->refused);
     return pending;
 }
 
 /* Whether the request may be looked at: by its form, and by the share of whoever sends it. */
 static int check_form(struct pending *pending, const char *method, const char *version)
 {
-    const struct connection *connection = find_connection(pending->exchange.connection);
     if (!pending->refused.code)
         request_form_head(pending->exchange.connection, method, pending->target_end, version,
                           &pending->refused);
-    if (!pending->refused.code && connection && connection->over)
+    if (!pending->refused.code && pending->connection && pending->connection->over)
         error_set(&pending->refused, ERROR_TOO_MANY,
                   "you have more than %u connections here at once: close some, or use them again",
                   pending->server->options.stranger_max);
@@ -175,13 +175,12 @@ static void begin_request(struct pending *pending, const char *method, const cha
 {
     struct web_server *server = pending->server;
     struct exchange *exchange = &pending->exchange;
-    const struct connection *connection = find_connection(exchange->connection);
     pending->begun = true;
     MHD_set_connection_option(exchange->connection, MHD_CONNECTION_OPTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S);
     exchange->context = server->options.context;
     exchange->watch = server->watch;
     exchange->shares = server->requests;
-    exchange->peer = connection ? connection->peer : (struct peer){0};
+    exchange->peer = pending->connection ? pending->connection->peer : (struct peer){0};
     exchange->method = method;
     exchange->path = path;
     if (check_form(pending, method, version) < 0 ||
@@ -263,7 +262,7 @@ static void tell_refusal(struct pending *pending)
 static enum MHD_Result finish_request(struct pending *pending, struct MHD_Connection *connection)
 {
     struct exchange *exchange = &pending->exchange;
-    connections_request(pending->server->connections, find_connection(connection));
+    connections_request(pending->server->connections, pending->connection);
     exchange->body = pending->body.text ? pending->body.text : "";
     exchange->body_size = pending->body.size;
     bool failed = !pending->refused.code && run_handler(pending) < 0;
@@ -314,13 +313,14 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
 static void on_completed(void *context, struct MHD_Connection *connection, void **request,
                          enum MHD_RequestTerminationCode code)
 {
-    const struct web_server *server = context;
+    (void)context;
+    (void)connection;
     (void)code;
     struct pending *pending = *request;
     if (!pending)
         return;
     if (!pending->exchange.upgrade.run)
-        connections_answered(server->connections, find_connection(connection));
+        connections_answered(pending->server->connections, pending->connection);
     if (pending->authorized && pending->server->options.completed)
         pending->server->options.completed(&pending->exchange);
     give_share(pending);
@@ -391,7 +391,7 @@ static struct MHD_Daemon *start_daemon(struct web_server *server, int listener)
         flags |= MHD_ALLOW_UPGRADE;
     return MHD_start_daemon(flags, 0, on_accept, server, on_request, server, MHD_OPTION_EXTERNAL_LOGGER,
                             on_log, NULL, MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_NOTIFY_COMPLETED,
-                            on_completed, server, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
+                            on_completed, NULL, MHD_OPTION_URI_LOG_CALLBACK, on_target, server,
                             MHD_OPTION_NOTIFY_CONNECTION, on_connection, server, MHD_OPTION_CONNECTION_LIMIT,
                             server->options.connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
                             (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);

@@ -47,7 +47,7 @@ static void start_curl(void)
         abort();
 }
 
-struct client *client_new(const char *url, const char *token)
+struct client *client_new(const char *url, const char *token, const char *node_id)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, start_curl);
@@ -56,6 +56,7 @@ struct client *client_new(const char *url, const char *token)
         abort();
     client->url = text_copy(url);
     client->token = text_copy(token);
+    client->node_id = text_copy(node_id);
     return client;
 }
 
@@ -291,15 +292,6 @@ int client_ask_key(struct client *client, char **public_key, struct error *err)
                          client->url);
     *public_key = text_copy(key);
     return 0;
-}
-
-void client_pin(struct client *client, const char *node_id)
-{
-    if (client->node_id && node_id && strcmp(client->node_id, node_id) == 0)
-        return; /* what it has proven stays proven */
-    free(client->node_id);
-    client->node_id = text_copy(node_id);
-    client->proven_port = 0;
 }
 
 /* Has the node prove the pinned key on the connection that the next request takes. */

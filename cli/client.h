@@ -48,14 +48,12 @@ struct client_answer {
     size_t size;
 };
 
-/* url: as url_read() gives it. token: NULL to go without. Both are copied. Never NULL. *Owned*. */
-struct client *client_new(const char *url, const char *token);
-
 /*
- * Who must be at the other end: before a token goes out on a connection, the node there has to prove on it
- * that it has the key of this id (GET /v1/key). Copied.
+ * url: as url_read() gives it. token: NULL to go without. node_id: who must be at the other end, or NULL
+ * where that is not known: before the token goes out on a connection, the node there has to prove on it that
+ * it has the key of this id (GET /v1/key). All are copied. Never NULL. *Owned*.
  */
-void client_pin(struct client *client, const char *node_id);
+struct client *client_new(const char *url, const char *token, const char *node_id);
 
 /*
  * Asks the node for its key and has it proven, without a token. *public_key is *owned*: free(); NULL, and 0,

@@ -106,7 +106,7 @@ static int run_pair(struct session *none, const void *arguments, struct error *e
     CLEANUP_FREE char *url = given->url ? url_read(given->url, err) : session_own_url(home, err);
     if (!url)
         return -1;
-    CLEANUP_CLIENT struct client *client = client_new(url, NULL);
+    CLEANUP_CLIENT struct client *client = client_new(url, NULL, NULL);
     CLEANUP_FREE char *public_key = NULL;
     if (client_ask_key(client, &public_key, err) < 0)
         return -1;

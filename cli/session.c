@@ -98,8 +98,7 @@ struct session *session_open(const char *url, const char *lease, enum session_ne
         return NULL;
     if (!session->url && !(session->url = session_own_url(home, err)))
         return NULL;
-    session->client = client_new(session->url, session->token);
-    client_pin(session->client, session->node_id);
+    session->client = client_new(session->url, session->token, session->node_id);
     if (need == SESSION_LEASE && !(session->lease = lease ? text_copy(lease) : find_lease(session, err)))
         return NULL;
     return TAKE(session);

@@ -81,7 +81,7 @@ static void show_phase(void *context)
 
 static json_t *create_lease(struct session *session, json_t *body, struct error *err)
 {
-    CLEANUP_CLIENT struct client *observer = client_new(session->url, NULL);
+    CLEANUP_CLIENT struct client *observer = client_new(session->url, NULL, NULL);
     struct watch watch = {.observer = observer, .started_ms = clock_monotonic_ms()};
     struct client_request request = {.method = "POST",
                                      .path = "/v1/leases",

@@ -109,9 +109,8 @@ static struct client *take_client(struct mcp_node *node, struct mcp_stop *stop, 
     }
     LOCK_SCOPE(&node->mutex);
     adopt_pairing(node, paired);
-    struct client *taken =
-        node->idle_count > 0 ? node->idle[--node->idle_count] : client_new(node->url, node->token);
-    client_pin(taken, node->node_id);
+    struct client *taken = node->idle_count > 0 ? node->idle[--node->idle_count]
+                                                : client_new(node->url, node->token, node->node_id);
     stop->client = taken;
     stop->pairing = node->pairing;
     return taken;

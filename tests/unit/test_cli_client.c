@@ -88,7 +88,7 @@ static struct error asked(const char *answer, const struct client_request *reque
     struct server *server = server_start(answer);
     server_run(server);
     struct error err = ERROR_INIT;
-    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL);
+    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL, NULL);
     json_t *document = client_ask(client, request, &err);
     assert_null(document);
     end_now(server);
@@ -107,7 +107,7 @@ static void test_a_document_and_what_is_sent(void **state)
     setenv("http_proxy", "http://127.0.0.1:1", 1);
     setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
     at_end(remove_proxies, NULL);
-    CLEANUP_CLIENT struct client *client = client_new(server->url, "5ec2e7");
+    CLEANUP_CLIENT struct client *client = client_new(server->url, "5ec2e7", NULL);
     json_t *body = json_pack("{s:s}", "os", "linux");
     struct client_request request = {
         .method = "POST", .path = "/v1/leases", .body = body, .timeout_ms = 5000};
@@ -137,7 +137,7 @@ static void test_headers_that_are_asked_for(void **state)
         server_start("HTTP/1.1 200 OK\r\nx-frame-width:  1280 \r\nX-Long: 0123456789012345678901234\r\n"
                      "Connection: close\r\n\r\n{}");
     server_run(server);
-    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL);
+    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL, NULL);
     CLEANUP_JSON json_t *document = client_ask(client, &request, &err);
     assert_non_null(document);
     assert_string_equal(headers[0].value, "1280");
@@ -213,7 +213,7 @@ static void test_nobody_there(void **state)
     struct error err = ERROR_INIT;
     struct server *server = server_start(NULL);
     close(server->listener);
-    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL);
+    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL, NULL);
     assert_null(client_ask(client, &get, &err));
     CLEANUP_FREE char *sentence =
         text_format("no node answers at %s; start one with: berth node up", server->url);
@@ -229,7 +229,7 @@ static void test_time_out_and_cancel(void **state)
     struct server *server = server_start(NULL);
     server->silent = true;
     server_run(server);
-    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL);
+    CLEANUP_CLIENT struct client *client = client_new(server->url, NULL, NULL);
     assert_null(client_ask(client, &request, &err));
     assert_int_equal(err.code, ERROR_TIMEOUT);
     assert_non_null(strstr(err.text, "in time"));
@@ -241,7 +241,7 @@ static void test_time_out_and_cancel(void **state)
     server = server_start(NULL);
     server->silent = true;
     server_run(server);
-    CLEANUP_CLIENT struct client *other = client_new(server->url, NULL);
+    CLEANUP_CLIENT struct client *other = client_new(server->url, NULL, NULL);
     int64_t started_ms = clock_monotonic_ms();
     assert_null(client_ask(other, &request, &err));
     assert_string_equal(err.text, "interrupted");

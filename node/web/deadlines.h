@@ -6,6 +6,7 @@
 #ifndef BERTHOS_WEB_DEADLINES_H
 #define BERTHOS_WEB_DEADLINES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -15,8 +16,9 @@ struct deadlines; /* opaque */
 /* One connection; a member of what its owner keeps for it. Zeroed before deadlines_await(). */
 struct deadline {
     int socket;
-    uint64_t turn; /* of the request that is waited for; 0: none is */
-    int64_t at_ms; /* monotonic: when it must be here; 0 before its first byte */
+    bool waits;        /* for a request, or for the rest of one */
+    uint64_t received; /* bytes of the connection when it began to wait */
+    int64_t at_ms;     /* monotonic: when the request must be here; 0 before its first byte */
     struct deadline *next;
 };
 
@@ -26,8 +28,9 @@ struct deadlines *deadlines_start(int64_t length_ms, struct error *err);
 void deadlines_stop(struct deadlines *deadlines);
 
 /*
- * The next byte that comes on the socket begins a request. When that is not here in time, the client is
- * answered with 408 and the socket is shut down. deadline: borrowed until deadlines_forget().
+ * The next byte that comes on the socket begins a request. When that is not here in time (or a
+ * tenth of it later), the client is answered with 408 and the socket is shut down. deadline: borrowed until
+ * deadlines_forget().
  */
 void deadlines_await(struct deadlines *deadlines, struct deadline *deadline, int socket);
 

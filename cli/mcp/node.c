@@ -101,6 +101,10 @@ static struct client *take_client(struct mcp_node *node, struct mcp_stop *stop, 
     struct error err = ERROR_INIT;
     CLEANUP_FREE char *home = config_home();
     CLEANUP_FREE char *url = node->url_option ? url_read(node->url_option, &err) : NULL;
+    if (node->url_option && !url) {
+        mcp_fault_set(fault, "node_down");
+        return NULL;
+    }
     CLEANUP_CLIENT_CONFIG struct client_config *client = client_config_load(home, &err);
     const struct client_node *paired = client ? client_config_find(client, url, &err) : NULL;
     if (!paired) {

@@ -177,11 +177,8 @@ const struct client_node *client_config_find(const struct client_config *client,
 /* --- writing --------------------------------------------------------------------------------------- */
 
 /* All are checked so that none needs escapes, and so that what is written can be read again. */
-static int check_node(const struct client_node *node, struct error *err)
+static int check_members(const struct client_node *node, struct error *err)
 {
-    CLEANUP_FREE char *url = url_read(node->url, err);
-    if (!url)
-        return -1;
     if (!text_is_hex(node->token, HEX_DIGITS))
         return error_set(err, ERROR_CONFIG, "the token is not %d hex digits", HEX_DIGITS);
     if ((node->node_id && !text_is_hex(node->node_id, HEX_DIGITS)) ||
@@ -199,18 +196,12 @@ static void write_members(struct text_buffer *text, const struct client_node *no
         text_append(text, "public_key = \"%s\"\n", node->public_key);
 }
 
-static void write_other(struct text_buffer *text, const struct client_node *node)
-{
-    text_append(text, "\n[nodes.\"%s\"]\n", node->url);
-    write_members(text, node);
-}
-
 int client_config_add(const char *home, const struct client_node *node, struct error *err)
 {
     struct error ignored = ERROR_INIT;
-    if (check_node(node, err) < 0)
-        return -1;
     CLEANUP_FREE char *url = url_read(node->url, err);
+    if (!url || check_members(node, err) < 0)
+        return -1;
     CLEANUP_CLIENT_CONFIG struct client_config *before = client_config_load(home, &ignored);
     struct text_buffer text = {0};
     text_append(
@@ -223,7 +214,8 @@ int client_config_add(const char *home, const struct client_node *node, struct e
     for (size_t i = 0; before && i < before->count && kept < CLIENT_NODES_MAX; i++) {
         if (strcmp(before->nodes[i].url, url) == 0)
             continue;
-        write_other(&text, &before->nodes[i]);
+        text_append(&text, "\n[nodes.\"%s\"]\n", before->nodes[i].url);
+        write_members(&text, &before->nodes[i]);
         kept++;
     }
     CLEANUP_FREE char *path = file_join(home, "client.toml");

@@ -89,7 +89,6 @@ static void count_memory(const struct probe_roots *roots, const struct cgroup_li
 static char *find_disk_fault(const char *path, const struct statvfs *room)
 {
     enum { INODES_MIN = 256 }; /* a lease takes a handful, its journal too */
-    CLEANUP_FREE char *user = user_label(geteuid());
     if (room->f_flag & ST_RDONLY)
         return text_format(
             "the file system of %s is read-only: mount it writable, or set state_dir to another", path);
@@ -98,10 +97,11 @@ static char *find_disk_fault(const char *path, const struct statvfs *room)
             "the file system of %s has %lu inodes left, and %d are needed: remove files there, or "
             "set state_dir to another",
             path, (unsigned long)room->f_favail, INODES_MIN);
-    if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) < 0)
-        return text_format("%s cannot be written by %s: run chown %u %s, or set state_dir to another folder",
-                           path, user, (unsigned)geteuid(), path);
-    return NULL;
+    if (faccessat(AT_FDCWD, path, W_OK | X_OK, AT_EACCESS) == 0)
+        return NULL;
+    CLEANUP_FREE char *user = user_label(geteuid());
+    return text_format("%s cannot be written by %s: run chown %u %s, or set state_dir to another folder",
+                       path, user, (unsigned)geteuid(), path);
 }
 
 static void count_disk(const char *overlay_dir, struct capacity_facts *facts)

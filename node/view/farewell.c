@@ -121,16 +121,16 @@ static void await_reading(struct leave *leave)
             return;
 }
 
-/* Waits for more of what the other side says and reads it; 0 once it has ended, or at the deadline. */
-static size_t read_rest(struct viewer *viewer, int fd, int64_t deadline_ms)
+/* Waits for more of what the peer says and reads it; 0 once it has ended, or at the deadline. */
+static size_t read_rest(struct viewer *viewer, int64_t deadline_ms)
 {
     do {
-        ssize_t got = recv(fd, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
+        ssize_t got = recv(viewer->socket, viewer->read, sizeof viewer->read, MSG_DONTWAIT);
         if (got >= 0)
             return (size_t)got;
         if (errno != EAGAIN && errno != EINTR)
             return 0;
-    } while (viewer_wait(fd, POLLIN, deadline_ms));
+    } while (viewer_wait(viewer->socket, POLLIN, deadline_ms));
     return 0;
 }
 
@@ -165,7 +165,7 @@ void viewer_leave_guest(struct viewer *viewer)
 /* Reads and forgets what the peer sends, until its close frame, its end or the deadline. */
 static void await_goodbye(struct viewer *viewer, int64_t deadline_ms)
 {
-    for (size_t got; (got = read_rest(viewer, viewer->socket, deadline_ms)) > 0;) {
+    for (size_t got; (got = read_rest(viewer, deadline_ms)) > 0;) {
         struct frames_item item;
         frames_feed(viewer->frames, viewer->read, got);
         do

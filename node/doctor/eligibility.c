@@ -160,12 +160,17 @@ void eligibility_ask(struct eligibility *eligibility, int64_t max_age_ms, struct
     json_incref(answer->document);
 }
 
-/* A green look that later ones may go by, with a reference for the caller; NULL when there is none. */
-static struct look *take_green(struct eligibility *eligibility)
+/* Which full look a short one may go by. */
+enum base { BASE_GREEN, BASE_YOUNG /* ELIGIBILITY_WHOLE_MS at most, of any colour */ };
+
+/* Such a look, with a reference for the caller; NULL when there is none. */
+static struct look *take_base(struct eligibility *eligibility, enum base base)
 {
     LOCK_SCOPE(&eligibility->mutex);
     struct look *last = eligibility->last;
-    if (!last || !last->settled || !last->answer.ok)
+    if (!last || !last->settled ||
+        !(base == BASE_GREEN ? last->answer.ok
+                             : last->begun_ms >= clock_monotonic_ms() - ELIGIBILITY_WHOLE_MS))
         return NULL;
     last->references++;
     return last;
@@ -188,26 +193,14 @@ static bool look_again(const struct eligibility *eligibility, const struct look 
     return true;
 }
 
-/* The last full look where it is young enough for the open report, with a reference for the caller. */
-static struct look *take_young(struct eligibility *eligibility, int64_t now_ms)
+/* A short look by such a full one. False when there is none that can be gone by. */
+static bool look_shortly(struct eligibility *eligibility, enum base base, struct eligibility_answer *answer)
 {
-    LOCK_SCOPE(&eligibility->mutex);
-    struct look *last = eligibility->last;
-    if (!last || !last->settled || last->begun_ms < now_ms - ELIGIBILITY_WHOLE_MS)
-        return NULL;
-    last->references++;
-    return last;
-}
-
-static void make_open(struct eligibility *eligibility, struct eligibility_answer *answer)
-{
-    struct look *look = take_young(eligibility, clock_monotonic_ms());
+    struct look *look = take_base(eligibility, base);
     bool answered = look && look_again(eligibility, look, answer);
-    pthread_mutex_lock(&eligibility->mutex);
+    LOCK_SCOPE(&eligibility->mutex);
     look_release(look);
-    pthread_mutex_unlock(&eligibility->mutex);
-    if (!answered)
-        eligibility_ask(eligibility, ELIGIBILITY_SHARED_MS, answer);
+    return answered;
 }
 
 void eligibility_ask_open(struct eligibility *eligibility, struct eligibility_answer *answer)
@@ -220,7 +213,8 @@ void eligibility_ask_open(struct eligibility *eligibility, struct eligibility_an
         struct eligibility_answer fresh;
         eligibility->opening = true;
         pthread_mutex_unlock(&eligibility->mutex);
-        make_open(eligibility, &fresh);
+        if (!look_shortly(eligibility, BASE_YOUNG, &fresh))
+            eligibility_ask(eligibility, ELIGIBILITY_SHARED_MS, &fresh);
         pthread_mutex_lock(&eligibility->mutex);
         json_decref(eligibility->open.document);
         eligibility->open = fresh;
@@ -235,18 +229,14 @@ void eligibility_ask_open(struct eligibility *eligibility, struct eligibility_an
 int eligibility_check(struct eligibility *eligibility, struct error *err)
 {
     struct eligibility_answer answer;
-    struct look *look = take_green(eligibility);
-    bool answered = look && look_again(eligibility, look, &answer);
-    pthread_mutex_lock(&eligibility->mutex);
-    look_release(look);
-    if (answered) {
+    if (look_shortly(eligibility, BASE_GREEN, &answer)) {
+        LOCK_SCOPE(&eligibility->mutex);
         eligibility->last_ok = answer.ok;
         if (!answer.ok)
             eligibility->renewed_ms = clock_monotonic_ms();
-    }
-    pthread_mutex_unlock(&eligibility->mutex);
-    if (!answered)
+    } else {
         eligibility_ask(eligibility, ELIGIBILITY_SHARED_MS, &answer);
+    }
     json_decref(answer.document);
     return answer.ok ? 0 : error_set(err, ERROR_INELIGIBLE, "this node is not eligible now (%s)", answer.why);
 }

@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "command.h"
 #include "documents.h"
-
-enum { TTL_MAX_S = 86400, LEASES_MAX = 1000, SECONDS_MAX = 31536000 };
+#include "pairing/grant.h"
+#include "protocol/lease.h"
 
 struct invite_arguments {
     struct usage_common common;
@@ -35,11 +35,11 @@ static const struct usage_row rows[] = {
     {"operator", NULL, "Let it do all that you may (default: take leases, and reach those)", usage_flag,
      AT(invite, operator_too)},
     {"ttl", "TIME", "How long the code is good, up to 24h (default: 10m)", read_duration,
-     AT(invite, ttl_seconds), 1, TTL_MAX_S},
+     AT(invite, ttl_seconds), 1, PAIRING_TTL_MAX_S},
     {"leases", "N", "How many leases it may have live at once (default: as many as fit)", usage_number,
-     AT(invite, leases), 1, LEASES_MAX},
+     AT(invite, leases), 1, PAIRING_LEASES_MAX},
     {"max-seconds", "S", "The longest lease that it may take (default: the node's)", usage_number,
-     AT(invite, max_seconds), 1, SECONDS_MAX},
+     AT(invite, max_seconds), 1, LEASE_MAX_SECONDS},
     {0},
 };
 

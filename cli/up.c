@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "command.h"
 #include "documents.h"
+#include "protocol/lease.h"
 
 enum { ASK_EVERY_MS = 250, ASK_TIMEOUT_MS = 2000 };
 
@@ -39,7 +40,7 @@ static const struct usage_row rows[] = {
     {"disk-gib", "N", "Disk in GiB, 1 to 4096 (default: the node's)", usage_number, AT(up, disk_gib), 1,
      4096},
     {"ttl", "SECONDS", "End the lease by itself after that long (default: the node's)", usage_number,
-     AT(up, ttl_seconds), 1, 31536000},
+     AT(up, ttl_seconds), 1, LEASE_MAX_SECONDS},
     {0},
 };
 

@@ -8,6 +8,7 @@
 #include "base/document.h"
 #include "base/text.h"
 #include "config/image_name.h"
+#include "protocol/lease.h"
 
 /* The words of each enum, in the order of its members. */
 static const char *const class_words[] = {"vm-guest", "dedicated-server", "laptop", NULL};
@@ -137,7 +138,7 @@ const struct config_key config_keys[] = {
         .help = "Memory of a lease that does not ask for another size, in GiB."),
     KEY(disk_gib, MEMBER_INTEGER, .fallback = "40", .min = 1, .max = 4096,
         .help = "Disk of a lease that does not ask for another size, in GiB."),
-    KEY(max_lease_seconds, MEMBER_INTEGER, .fallback = "86400", .min = 0, .max = 31536000,
+    KEY(max_lease_seconds, MEMBER_INTEGER, .fallback = "86400", .min = 0, .max = LEASE_MAX_SECONDS,
         .help = "A lease ends by itself after this many seconds; 0 is never."),
     DERIVED(start_timeout_seconds, "60, or 300 with accel = \"tcg\"", MEMBER_INTEGER, .min = 5, .max = 3600,
             .help = "A guest that is not usable after this many seconds is destroyed and its lease refused."),

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "http/http_context.h"
 
-enum { TTL_DEFAULT_S = 600, TTL_MAX_S = 86400, LEASES_MAX = 1000, SECONDS_MAX = 31536000 };
+enum { TTL_DEFAULT_S = 600 };
 
 /* --- the node's own code --------------------------------------------------------------------------- */
 
@@ -71,15 +71,6 @@ static int read_capabilities(const json_t *body, unsigned *capabilities, struct 
     return 0;
 }
 
-static json_t *encode_capabilities(unsigned capabilities)
-{
-    json_t *list = json_array();
-    for (unsigned bit = CAPABILITY_OPERATOR; bit <= CAPABILITY_LEASE; bit <<= 1)
-        if (capabilities & bit)
-            json_array_append_new(list, json_string(pairing_capability_word(bit)));
-    return list;
-}
-
 static json_t *encode_limit(int64_t limit)
 {
     return limit ? json_integer(limit) : json_null();
@@ -89,7 +80,7 @@ static json_t *encode_limit(int64_t limit)
 static json_t *encode_grant(const char *name, const char *id, const struct pairing_grant *grant)
 {
     return json_pack("{s:s, s:o, s:o, s:o}", name, id, "capabilities",
-                     encode_capabilities(grant->capabilities), "leases", encode_limit(grant->leases_max),
+                     pairing_capabilities(grant->capabilities), "leases", encode_limit(grant->leases_max),
                      "max_seconds", encode_limit(grant->max_seconds));
 }
 
@@ -122,7 +113,7 @@ static int post_pair(struct exchange *exchange, struct error *err)
     tell_paired(exchange, &paired);
     int answered = answer_json(exchange, MHD_HTTP_OK,
                                json_pack("{s:s, s:o}", "token", paired.token, "capabilities",
-                                         encode_capabilities(paired.grant.capabilities)));
+                                         pairing_capabilities(paired.grant.capabilities)));
     explicit_bzero(&paired, sizeof paired);
     return answered;
 }
@@ -181,9 +172,9 @@ static int post_invite(struct exchange *exchange, struct error *err)
     CLEANUP_JSON json_t *body = exchange->body_size ? exchange_json(exchange, err) : json_object();
     if (!body || document_keys(body, fields, err) < 0 ||
         read_capabilities(body, &gives.capabilities, err) < 0 ||
-        document_maybe_integer(body, "ttl_seconds", 1, TTL_MAX_S, &ttl_seconds, err) < 0 ||
-        document_maybe_integer(body, "leases", 1, LEASES_MAX, &gives.leases_max, err) < 0 ||
-        document_maybe_integer(body, "max_seconds", 1, SECONDS_MAX, &gives.max_seconds, err) < 0)
+        document_maybe_integer(body, "ttl_seconds", 1, PAIRING_TTL_MAX_S, &ttl_seconds, err) < 0 ||
+        document_maybe_integer(body, "leases", 1, PAIRING_LEASES_MAX, &gives.leases_max, err) < 0 ||
+        document_maybe_integer(body, "max_seconds", 1, LEASE_MAX_SECONDS, &gives.max_seconds, err) < 0)
         return -1;
     if (pairing_invite(http_context(exchange)->pairing, &gives, exchange->grant.id, ttl_seconds, &invite,
                        code, err) < 0)

@@ -24,6 +24,15 @@ unsigned pairing_capability_from(const char *word)
     return 0;
 }
 
+json_t *pairing_capabilities(unsigned capabilities)
+{
+    json_t *words = json_array();
+    for (unsigned bit = 1; bit <= CAPABILITY_ALL; bit <<= 1)
+        if (capabilities & bit)
+            json_array_append_new(words, json_string(pairing_capability_word(bit)));
+    return words;
+}
+
 bool pairing_grant_reaches(const struct pairing_grant *grant, const char *owner)
 {
     return grant->capabilities & CAPABILITY_OPERATOR ||

@@ -2,6 +2,7 @@
 #ifndef BERTHOS_PAIRING_GRANT_H
 #define BERTHOS_PAIRING_GRANT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -9,6 +10,11 @@
 
 enum pairing_capability { CAPABILITY_OPERATOR = 1, CAPABILITY_LEASE = 2 };
 #define CAPABILITY_ALL (CAPABILITY_OPERATOR | CAPABILITY_LEASE)
+
+/* The bounds of an invite: how long its code is good, and how many leases at once it may give. The longest
+ * lease is LEASE_MAX_SECONDS. */
+#define PAIRING_TTL_MAX_S  86400
+#define PAIRING_LEASES_MAX 1000
 
 /* Who is asking, once the token is known. */
 struct pairing_grant {
@@ -34,5 +40,8 @@ bool pairing_grant_reaches(const struct pairing_grant *grant, const char *owner)
 /* "operator", "lease" for one bit of enum pairing_capability; the other way round, 0 for any other word. */
 const char *pairing_capability_word(unsigned bit);
 unsigned pairing_capability_from(const char *word);
+
+/* ["operator", "lease"], of those that are there. A new reference. */
+json_t *pairing_capabilities(unsigned capabilities);
 
 #endif

@@ -61,13 +61,10 @@ int pairings_load(const char *path, struct pairing_entry **entries, size_t *coun
 static json_t *encode_entry(const struct pairing_entry *entry)
 {
     char created[CLOCK_TEXT_SIZE];
-    json_t *words = json_array();
-    for (unsigned bit = 1; bit <= CAPABILITY_ALL; bit <<= 1)
-        if (entry->grant.capabilities & bit)
-            json_array_append_new(words, json_string(pairing_capability_word(bit)));
     clock_format(entry->created_ms, created);
-    json_t *object = json_pack("{s:s, s:o, s:s, s:b}", "sha256", entry->grant.id, "capabilities", words,
-                               "created_at", created, "used", entry->used);
+    json_t *object = json_pack("{s:s, s:o, s:s, s:b}", "sha256", entry->grant.id, "capabilities",
+                               pairing_capabilities(entry->grant.capabilities), "created_at", created, "used",
+                               entry->used);
     if (entry->grant.leases_max)
         json_object_set_new(object, "leases", json_integer(entry->grant.leases_max));
     if (entry->grant.max_seconds)

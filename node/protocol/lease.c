@@ -64,7 +64,7 @@ int lease_request_check(const struct lease_request *request, struct error *err)
     if (check_bound("vcpu", request->vcpu, 64, err) < 0 ||
         check_bound("mem_gib", request->mem_gib, 512, err) < 0 ||
         check_bound("disk_gib", request->disk_gib, 4096, err) < 0 ||
-        check_bound("ttl_seconds", request->ttl_seconds, 31536000, err) < 0)
+        check_bound("ttl_seconds", request->ttl_seconds, LEASE_MAX_SECONDS, err) < 0)
         return -1;
     return 0;
 }

@@ -13,7 +13,8 @@
 
 #define LEASE_ID_SIZE                 35 /* "l_", 32 hex digits, terminator */
 #define LEASE_MIN_SECONDS             60
-#define LEASE_RATE_MICRO_USD_PER_HOUR 48000 /* "0.048" */
+#define LEASE_MAX_SECONDS             31536000 /* that anybody may ask for, or set as a limit: a year */
+#define LEASE_RATE_MICRO_USD_PER_HOUR 48000    /* "0.048" */
 
 struct lease_shape {
     int64_t vcpu;

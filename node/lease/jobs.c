@@ -50,3 +50,9 @@ void jobs_start(struct berth *berth, const char *id, const char *name,
     log_error("lease", "%s", err.text);
     run_job(job); /* late is better than never */
 }
+
+void jobs_await(struct leases *leases)
+{
+    while (leases->jobs > 0)
+        sync_cond_wait(&leases->keeper_wake, &leases->mutex, CLOCK_NEVER);
+}

@@ -11,8 +11,11 @@
 void jobs_wake_keeper(struct leases *leases);
 
 /* Runs work(berth, id) on a thread of its own, and wakes the keeper after it. id: copied, of the lease that
- * it is for. */
+ * it is for; LEASE_ID_SIZE bytes. */
 void jobs_start(struct berth *berth, const char *id, const char *name,
                 void (*work)(struct berth *berth, const char *id));
+
+/* With leases.mutex held: returns when there is none any more. */
+void jobs_await(struct leases *leases);
 
 #endif

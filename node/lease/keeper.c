@@ -135,8 +135,7 @@ static void *keep_leases(void *argument)
             if (!sync_cond_wait(&leases->keeper_wake, &leases->mutex, next_ms))
                 break;
     }
-    while (leases->jobs > 0)
-        sync_cond_wait(&leases->keeper_wake, &leases->mutex, CLOCK_NEVER);
+    jobs_await(leases);
     pthread_mutex_unlock(&leases->mutex);
     return NULL;
 }

@@ -141,42 +141,45 @@ bool leases_left(const char *home)
     return live > 0;
 }
 
-/* One berth at a stop, on a thread of its own: none waits for another's viewers or guest. */
-struct stop {
-    struct berth *berth;
-    bool end_lease;
-    pthread_t thread;
-    bool started;
-};
-
-static void *stop_berth(void *argument)
+/* What is nobody's, where no node runs. */
+static void clear_berth(struct berth *berth)
 {
-    const struct stop *stop = argument;
-    struct lease_receipt receipt;
-    struct error err = ERROR_INIT;
-    spare_dismiss(stop->berth); /* nobody's, where no node runs */
-    berth_undo_again(stop->berth);
-    if (!stop->end_lease)
-        berth_leave_standing(stop->berth);
-    /* also one whose end was asked for and has not finished: that is no longer one to leave standing */
-    if (berth_end(stop->berth, NULL, REASON_OPERATOR, &receipt, &err) < 0 && err.code != ERROR_NOT_FOUND)
-        log_error("lease", "%s; the next start of the node finishes it", err.text);
-    return NULL;
+    spare_dismiss(berth);
+    berth_undo_again(berth);
 }
 
+/* Also one whose end was asked for and has not finished: that is no longer one to leave standing. */
+static void finish_berth(struct berth *berth)
+{
+    struct lease_receipt receipt;
+    struct error err = ERROR_INIT;
+    if (berth_end(berth, NULL, REASON_OPERATOR, &receipt, &err) < 0 && err.code != ERROR_NOT_FOUND)
+        log_error("lease", "%s; the next start of the node finishes it", err.text);
+}
+
+static void end_at_stop(struct berth *berth, const char *id)
+{
+    (void)id;
+    clear_berth(berth);
+    finish_berth(berth);
+}
+
+static void leave_at_stop(struct berth *berth, const char *id)
+{
+    (void)id;
+    clear_berth(berth);
+    berth_leave_standing(berth);
+    finish_berth(berth);
+}
+
+/* Each berth on a thread of its own: none waits for another's viewers or guest. */
 static void stop_berths(struct leases *leases, bool end_leases)
 {
-    CLEANUP_FREE struct stop *stops = memory_array(leases->count, sizeof *stops);
-    for (size_t i = 0; i < leases->count; i++) {
-        struct error ignored = ERROR_INIT;
-        stops[i] = (struct stop){.berth = &leases->berths[i], .end_lease = end_leases};
-        stops[i].started = sync_thread_start(&stops[i].thread, "stop", stop_berth, &stops[i], &ignored) == 0;
-        if (!stops[i].started)
-            stop_berth(&stops[i]);
-    }
+    static const char nobody[LEASE_ID_SIZE];
     for (size_t i = 0; i < leases->count; i++)
-        if (stops[i].started)
-            pthread_join(stops[i].thread, NULL);
+        jobs_start(&leases->berths[i], nobody, "lease-stop", end_leases ? end_at_stop : leave_at_stop);
+    LOCK_SCOPE(&leases->mutex);
+    jobs_await(leases);
 }
 
 void leases_stop(struct leases *leases, bool end_leases)

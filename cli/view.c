@@ -1,11 +1,9 @@
 /* berth view: a link that opens the guest in a browser. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,18 +130,9 @@ static char *write_page(const char *home, const char *link, struct error *err)
     return written == 0 ? TAKE(path) : NULL;
 }
 
-/* Pages that an earlier run could not remove: their tickets are no good any more. */
-static void sweep_pages(const char *home)
+static bool is_page(const char *name)
 {
-    CLEANUP_FOLDER DIR *folder = opendir(home);
-    struct dirent *entry;
-    while (folder && (entry = readdir(folder))) {
-        struct stat info;
-        bool page = text_starts(entry->d_name, "view-") && strstr(entry->d_name, ".html");
-        if (page && fstatat(dirfd(folder), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
-            clock_realtime_ms() / 1000 - info.st_mtime > PAGE_S)
-            unlinkat(dirfd(folder), entry->d_name, 0);
-    }
+    return text_starts(name, "view-") && strstr(name, ".html");
 }
 
 /* The page goes when its ticket does, and nobody waits for that. */
@@ -161,7 +150,8 @@ static void remove_later(const char *path)
 static int open_page(const char *link, struct error *err)
 {
     CLEANUP_FREE char *home = config_home();
-    sweep_pages(home);
+    /* what an earlier run could not remove: the tickets are no good any more */
+    file_sweep_named(home, is_page, PAGE_S * 1000);
     CLEANUP_FREE char *path = write_page(home, link, err);
     if (!path)
         return -1;

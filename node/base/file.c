@@ -116,7 +116,7 @@ static bool is_temporary(const char *name)
     return text_is_hex(hex, 2 * SUFFIX_BYTES);
 }
 
-int file_sweep(const char *folder, int64_t min_age_ms)
+int file_sweep_named(const char *folder, bool (*fits)(const char *name), int64_t min_age_ms)
 {
     int removed = 0;
     int64_t now_ms = clock_realtime_ms();
@@ -124,12 +124,17 @@ int file_sweep(const char *folder, int64_t min_age_ms)
     struct dirent *entry;
     while (dir && (entry = readdir(dir))) {
         struct stat info;
-        if (is_temporary(entry->d_name) &&
-            fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode) &&
+        if (fits(entry->d_name) && fstatat(dirfd(dir), entry->d_name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+            S_ISREG(info.st_mode) &&
             (min_age_ms == 0 || now_ms - (int64_t)info.st_mtim.tv_sec * 1000 >= min_age_ms))
             removed += unlinkat(dirfd(dir), entry->d_name, 0) == 0;
     }
     return removed;
+}
+
+int file_sweep(const char *folder, int64_t min_age_ms)
+{
+    return file_sweep_named(folder, is_temporary, min_age_ms);
 }
 
 int file_make_folder(const char *path, mode_t mode, struct error *err)

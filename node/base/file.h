@@ -2,6 +2,7 @@
 #ifndef BERTHOS_BASE_FILE_H
 #define BERTHOS_BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -27,6 +28,9 @@ int file_write_atomic(const char *path, mode_t mode, const void *data, size_t si
  * that were changed last at least min_age_ms ago; 0 where nobody else can be writing there. Returns how many.
  */
 int file_sweep(const char *folder, int64_t min_age_ms);
+
+/* The same for the files whose names fit. */
+int file_sweep_named(const char *folder, bool (*fits)(const char *name), int64_t min_age_ms);
 
 /* Makes a folder and its missing parents (these 0755); one that is there stays as it is. */
 int file_make_folder(const char *path, mode_t mode, struct error *err);
